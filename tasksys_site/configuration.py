@@ -1,0 +1,262 @@
+"""The typed configuration: one file, `tasksys.toml`, and the environment over it.
+
+Leans on pydantic-settings; imports neither Django nor Celery, so that the DBSvr's processes can read it too.
+All faults are reported at once, and an unknown name is a fault, in the file as in the environment (`TASKSYS_*`).
+Read it once, at the edge of a process, and pass sections down.
+
+Environment: `TASKSYS_<SECTION>__<KEY>`, for example `TASKSYS_WEB__PORT=7381`; lists and tables as JSON.
+`TASKSYS_CONFIG` names another file. Relative paths are relative to the project's folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+PROJECT = Path(__file__).resolve().parent.parent
+ENVIRONMENT_PREFIX = "TASKSYS_"
+FILE_VARIABLE = "TASKSYS_CONFIG"
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
+Endpoint = Annotated[str, StringConstraints(pattern=r"^[^\s:/]+:\d{1,5}$")]
+"""`host:port` of a database, or of a gateway in front of it."""
+
+
+class ConfigurationError(Exception):
+    """The configuration has faults; the message lists every one of them."""
+
+
+class Section(BaseModel):
+    """A part of the configuration. Frozen, and closed to unknown names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Account(Section):
+    """A database account. Its password stands in a file, never in the configuration."""
+
+    user: str
+    password_file: Path
+
+    @property
+    def password(self) -> str:
+        return read_secret(self.password_file)
+
+
+class Accounts(Section):
+    """One account for each kind of use; none has SUPER or READ_ONLY ADMIN."""
+
+    migrations: Account = Account(user="tasksys_migrations", password_file=Path("var/secrets/migrations"))
+    workers: Account = Account(user="tasksys_workers", password_file=Path("var/secrets/workers"))
+    web: Account = Account(user="tasksys_web", password_file=Path("var/secrets/web"))
+    reading: Account = Account(user="tasksys_reading", password_file=Path("var/secrets/reading"))
+
+
+class Replica(Section):
+    name: Name
+    endpoints: tuple[Endpoint, ...] = Field(min_length=1)
+
+
+class Databases(Section):
+    """The master and its replicas, each a list of endpoints of which the first that qualifies is used."""
+
+    master: tuple[Endpoint, ...] = Field(("127.0.0.1:7306",), min_length=1)
+    replicas: tuple[Replica, ...] = (Replica(name="r1", endpoints=("127.0.0.1:7307",)),)
+    configuration_schema: str = "tasksys"
+    user_schema: str = "tasksys_user"
+    accounts: Accounts = Accounts()
+    connect_timeout_s: int = Field(2, ge=1)
+    read_timeout_s: int = Field(5, ge=1)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Databases:
+        names = [replica.name for replica in self.replicas]
+        if len(set(names)) != len(names) or "master" in names:
+            raise ValueError(f"replica names must differ from each other and from 'master': {', '.join(names)}")
+        return self
+
+
+class Instance(Section):
+    """One DBSvr: where its front listens and what identifies its queues on this host."""
+
+    host: str = "127.0.0.1"
+    port: Port
+    queue_key: int = Field(ge=1, le=2**31 - 8)
+    """SysV key of the finish queue; query and clear queue have the two keys that follow."""
+    auth_user: str = ""
+    auth_secret_file: Path | None = None
+    """With a user and a secret, clients must `AUTH user secret` first."""
+
+    @model_validator(mode="after")
+    def _user_and_secret_together(self) -> Instance:
+        if bool(self.auth_user) != bool(self.auth_secret_file):
+            raise ValueError("auth_user and auth_secret_file go together: set both or none")
+        return self
+
+
+class DBSvr(Section):
+    """What all instances share: rhythm, bounds, and the instances themselves."""
+
+    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00)}
+    run_dir: Path = Path("var/run")
+    """Folder of the local sockets on which a front and its workers talk."""
+    beat_ms: int = Field(100, ge=10)
+    spill_ms: int = Field(50, ge=0)
+    spill_depth: int = Field(32, ge=0)
+    age_limit_ms: int = Field(200, ge=10)
+    clear_age_limit_ms: int = Field(60_000, ge=100)
+    batch: int = Field(128, ge=1, le=1024)
+    deadline_ms: int = Field(2_000, ge=50)
+    """A request that is not answered in this time is answered `TIMEOUT`."""
+    backlog: int = Field(20_000, ge=100)
+    """Requests a front holds at most; one more is answered `OVERLOADED` at once."""
+    max_stamps: int = Field(2_000_000, ge=1000)
+    """Recorded stamps at most; beyond it the oldest is dropped and the floor rises to it (INV 4)."""
+    max_clients: int = Field(10_000, ge=10)
+    max_output_bytes: int = Field(8 * 1024 * 1024, ge=64 * 1024)
+    """Answers a client may leave unread before he is cut."""
+    event_retention_days: int = Field(30, ge=1)
+
+
+class CacheNode(Section):
+    name: Name
+    """Stable name: the ring hashes it, so it must not change when the address does."""
+    url: str
+
+
+class Cache(Section):
+    nodes: tuple[CacheNode, ...] = (
+        CacheNode(name="node-1", url="redis://127.0.0.1:7401/0"),
+        CacheNode(name="node-2", url="redis://127.0.0.1:7402/0"),
+    )
+    copy_ttl_ms: int = Field(1_000, ge=100)
+    """How long a copy lives. One second, until purges reach every node that may hold one."""
+    timeout_ms: int = Field(250, ge=10)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Cache:
+        names = [node.name for node in self.nodes]
+        if len(set(names)) != len(names):
+            raise ValueError(f"cache node names must differ: {', '.join(names)}")
+        return self
+
+
+class Broker(Section):
+    url: str = "redis://127.0.0.1:7400/0"
+
+
+class Web(Section):
+    host: str = "127.0.0.1"
+    port: Port = 7380
+    allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    debug: bool = False
+    https: bool = False
+    """Behind a proxy that speaks TLS and sets X-Forwarded-Proto: cookies are then for https only."""
+    demo: bool = True
+    """The demo stack: the console shows the "Five minutes" strip."""
+    secret_key_file: Path = Path("var/secrets/django")
+    workers: int = Field(2, ge=1)
+    node: Name = "node-1"
+    """The cache node beside this process: it is named to the DBSvr as the asker."""
+    time_zone: str = "UTC"
+    deadline_ms: int = Field(3_000, ge=100)
+    """For one request of a logic server, with all repeats underneath."""
+
+
+class Configuration(BaseSettings):
+    """Everything Tasksys can be told."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+    )
+
+    var_dir: Path = Path("var")
+    databases: Databases = Databases()
+    dbsvr: DBSvr = DBSvr()
+    cache: Cache = Cache()
+    broker: Broker = Broker()
+    web: Web = Web()
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (named["init_settings"], named["env_settings"], TomlConfigSettingsSource(settings_cls, configuration_file()))
+
+    @model_validator(mode="after")
+    def _ports_differ(self) -> Configuration:
+        ports = [self.web.port, *(instance.port for instance in self.dbsvr.instances.values())]
+        if len(set(ports)) != len(ports):
+            raise ValueError(f"web.port and the ports of dbsvr.instances must differ: {ports}")
+        return self
+
+    def instance(self, name: str) -> Instance:
+        """The DBSvr instance of that name; ConfigurationError with the names there are."""
+        try:
+            return self.dbsvr.instances[name]
+        except KeyError:
+            known = ", ".join(sorted(self.dbsvr.instances))
+            raise ConfigurationError(f"no DBSvr instance named {name!r} in dbsvr.instances (there are: {known})") from None
+
+
+def configuration_file() -> Path:
+    """The file that is read: `TASKSYS_CONFIG`, else `tasksys.toml` in the project's folder. It may be absent."""
+    return in_project(Path(os.environ.get(FILE_VARIABLE, "tasksys.toml")))
+
+
+def in_project(path: Path) -> Path:
+    """`path`, taken from the project's folder when it is relative."""
+    return path if path.is_absolute() else PROJECT / path
+
+
+def read_secret(path: Path) -> str:
+    """The secret in a file, without the line's end. ConfigurationError says which file is missing."""
+    try:
+        return in_project(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the secret in {in_project(path)}: {error.strerror}") from error
+
+
+def load() -> Configuration:
+    """Read and check everything. Raises ConfigurationError that names every fault at once."""
+    faults = _unknown_environment()
+    if FILE_VARIABLE in os.environ and not configuration_file().is_file():
+        faults.append(f"{FILE_VARIABLE}: there is no file {configuration_file()}")
+    configuration = None
+    try:
+        configuration = Configuration()
+    except ValidationError as error:
+        faults += [_sentence(fault) for fault in error.errors()]
+    except ValueError as error:  # not TOML, not JSON
+        faults.append(f"{configuration_file().name}: {error}")
+    if faults or configuration is None:
+        raise ConfigurationError("The configuration has faults:\n" + "\n".join(f"  - {fault}" for fault in faults))
+    return configuration
+
+
+def _sentence(fault: Any) -> str:
+    where = ".".join(str(part) for part in fault["loc"]) or "configuration"
+    what = "is no setting" if fault["type"] == "extra_forbidden" else str(fault["msg"])
+    return f"{where}: {what}"
+
+
+def _unknown_environment() -> list[str]:
+    """pydantic-settings passes over unknown environment names in silence, so they are checked here."""
+    faults = []
+    for variable in os.environ:
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == FILE_VARIABLE:
+            continue
+        section: Any = Configuration
+        for key in variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__"):
+            if not (isinstance(section, type) and issubclass(section, BaseModel)):
+                break  # inside a table or a list: validation looks at the rest
+            if key not in section.model_fields:
+                faults.append(f"environment {variable}: is no setting")
+                break
+            section = section.model_fields[key].annotation
+    return faults

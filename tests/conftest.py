@@ -1,0 +1,67 @@
+"""Layers and the session's stack.
+
+A test's folder is its layer, and its marker. The `stack` fixture is the real thing: private databases, Redis nodes and DBSvr
+processes, started once a session; `fresh_stack` is one of a test's own, for tests that break it beyond mending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.local.private_stack import PrivateStack
+from tests import session
+from tests.stack.leftovers import assert_nothing_is_left
+
+LAYERS = ("unit", "integration", "api", "browser", "fault", "consistency", "setup")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its layer, and run the layers in their order."""
+    here = Path(__file__).parent
+    for item in items:
+        layer = item.path.relative_to(here).parts[0]
+        if layer in LAYERS:
+            item.add_marker(getattr(pytest.mark, layer))
+    items.sort(key=lambda item: LAYERS.index(item.path.relative_to(here).parts[0]))
+
+
+@pytest.fixture(scope="session")
+def session_stack() -> Iterator[PrivateStack]:
+    stack = session.STACK
+    stack.start_databases()
+    stack.migrate()
+    stack.start_redis()
+    stack.start_dbsvr()
+    yield stack
+    stack.stop()
+    assert_nothing_is_left(stack)
+
+
+@pytest.fixture
+def stack(session_stack: PrivateStack) -> Iterator[PrivateStack]:
+    """The session's stack, whole and serving. A test that breaks a part mends it before it ends."""
+    yield session_stack
+    session_stack.wait_until_serving()
+
+
+@pytest.fixture
+def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., PrivateStack]]:
+    """Stacks of the test's own, pipeline only (no Django, no Redis); ended with the test, and nothing may be left of them."""
+    made: list[PrivateStack] = []
+
+    def make(replicas: int = 1, **settings: object) -> PrivateStack:
+        stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings)
+        made.append(stack)
+        stack.start_databases()
+        stack.create_user_tables()
+        stack.start_dbsvr()
+        return stack
+
+    yield make
+    for stack in made:
+        stack.stop()
+    for stack in made:
+        assert_nothing_is_left(stack)

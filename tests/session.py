@@ -1,0 +1,35 @@
+"""The configuration of this test session, chosen before anything reads one.
+
+Loaded first (`-p tests.session`), so that Django's settings already name the session's own ports, secrets and queue keys.
+Nothing is started here: the `stack` fixture does that when a test first asks for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from deploy.local.private_stack import PrivateStack
+from tasksys_site.configuration import ENVIRONMENT_PREFIX
+
+for _name in [name for name in os.environ if name.startswith(ENVIRONMENT_PREFIX)]:
+    del os.environ[_name]  # the tests' stack is described by its file alone
+
+# A short path: sockets go into it.
+DIRECTORY = Path(tempfile.mkdtemp(prefix="tasksys-test-"))
+STACK = PrivateStack(DIRECTORY)
+os.environ.update(STACK.environment)
+
+
+def _clean_up(made_by: int = os.getpid()) -> None:
+    if os.getpid() == made_by and "TASKSYS_KEEP_TEST_FILES" not in os.environ:
+        STACK.stop()
+        shutil.rmtree(DIRECTORY, ignore_errors=True)
+
+
+atexit.register(_clean_up)
+sys.modules.setdefault("tests.session", sys.modules[__name__])

@@ -1,0 +1,61 @@
+"""`python -m workers PROCESS`: the DBSvr's processes, each startable alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tasksys_site.configuration import Configuration, ConfigurationError, load
+from workers.process import Exit, StopFlag, start_log
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
+    processes = parser.add_subparsers(dest="process", required=True)
+    for name, help_text in (
+        ("front", "what clients connect to"),
+        ("master_db_svr", "the master's worker: writes, deletions, and reads that only the master may answer"),
+        ("slave_db_svr", "a replica's worker: reads that the replica has caught up with"),
+    ):
+        process = processes.add_parser(name, help=help_text)
+        process.add_argument("--instance", required=True, help="which DBSvr, as named in dbsvr.instances")
+        if name == "slave_db_svr":
+            process.add_argument("--replica", required=True, help="which replica, as named in databases.replicas")
+    processes.add_parser("check", help="test configuration, databases, replication and kernel limits; starts nothing")
+    chosen = parser.parse_args(arguments)
+    try:
+        configuration = load()
+        if chosen.process == "check":
+            from workers.check import check
+
+            return check(configuration, sys.stdout)
+        configuration.instance(chosen.instance)
+        return _run(chosen, configuration)
+    except ConfigurationError as error:
+        print(error, file=sys.stderr)
+        return Exit.WRONG_CONFIGURATION
+
+
+def _run(chosen: argparse.Namespace, configuration: Configuration) -> Exit:
+    # Each process imports only what it runs.
+    if chosen.process == "front":
+        from workers.front import run_front
+
+        return run_front(configuration, chosen.instance, start_log(f"front-{chosen.instance}"))
+    stop = StopFlag().listen()
+    if chosen.process == "master_db_svr":
+        from workers.master_db_svr import master_db_svr
+
+        return master_db_svr(configuration, chosen.instance, stop, start_log(f"master_db_svr-{chosen.instance}")).run()
+    from workers.slave_db_svr import slave_db_svr
+
+    replicas = {replica.name: replica for replica in configuration.databases.replicas}
+    if chosen.replica not in replicas:
+        known = ", ".join(replicas) or "none"
+        raise ConfigurationError(f"no replica named {chosen.replica!r} in databases.replicas (there are: {known})")
+    log = start_log(f"slave_db_svr-{chosen.instance}-{chosen.replica}")
+    return slave_db_svr(configuration, chosen.instance, replicas[chosen.replica], stop, log).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

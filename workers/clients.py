@@ -1,0 +1,133 @@
+"""A client's connection: RESP in, replies in order out.
+
+Replies are held per connection until their turn comes, since RESP answers in the order of asking. Everything a client can
+make us hold is bounded: an unfinished request, replies not read, requests without an answer. Garbage ends its own
+connection and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from typing import TYPE_CHECKING, cast
+
+import hiredis
+
+from workers.protocol import MAX_CHANGES_BYTES, DBSvrError
+from workers.requests import Gather, Request
+
+if TYPE_CHECKING:
+    from workers.commands import Commands
+
+MAX_REQUEST_BYTES = MAX_CHANGES_BYTES + 64 * 1024
+MAX_PENDING = 20_000
+# The parser allots an array's room when it has read the array's head, so a head that promises too much is refused before.
+_HUGE_ARRAY = re.compile(rb"(?:\A|\n)[*%~>]\d{5}")
+_CARRY = 8
+
+
+class Client(asyncio.Protocol):
+    """One connection. `pending` holds replies to come, `writes` this connection's undecided writes by uid."""
+
+    def __init__(self, commands: Commands, max_output_bytes: int) -> None:
+        self._commands = commands
+        self._max_output_bytes = max_output_bytes
+        self._reader = hiredis.Reader()
+        self._unfinished_bytes = 0
+        self._tail = b""
+        self._transport: asyncio.Transport | None = None
+        self.pending: deque[bytes | Request | Gather] = deque()
+        self.writes: dict[int, Request] = {}
+        self.protocol = 2
+        self.is_authenticated = not commands.needs_auth
+        self.name = b""
+        self.client_id = 0
+        self._leaving = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=self._max_output_bytes)
+        if not self._commands.admit(self):
+            self._transport.write(b"-OVERLOADED too many connections, retry after 1000 ms\r\n")
+            self._transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self.pending.clear()
+        self._commands.dismiss(self)
+
+    def pause_writing(self) -> None:
+        """The output bound is passed: this client does not read."""
+        self._cut("it does not read its answers")
+
+    def data_received(self, data: bytes) -> None:
+        reader = self._reader
+        if _HUGE_ARRAY.search(data) or (self._tail and _HUGE_ARRAY.search(self._tail + data[:_CARRY])):
+            self._refuse(b"-TOOBIG an array of so many elements is no request\r\n")
+            return
+        self._tail = data[-_CARRY:]
+        self._unfinished_bytes += len(data)
+        now = time.monotonic()
+        try:
+            reader.feed(data)
+            while (request := reader.gets()) is not False:
+                self._unfinished_bytes = 0
+                self._obey(request, now)
+        except hiredis.ProtocolError:
+            self._refuse(b"-ERR Protocol error: a request is a RESP array of bulk strings\r\n")
+            return
+        if self._unfinished_bytes > MAX_REQUEST_BYTES:
+            self._refuse(b"-TOOBIG a request has at most %d bytes\r\n" % MAX_REQUEST_BYTES)
+            return
+        self.flush()
+        if len(self.pending) > MAX_PENDING:
+            self._cut(f"more than {MAX_PENDING} requests without having read an answer")
+
+    def _obey(self, request: object, now: float) -> None:
+        if self._leaving:
+            return
+        if not isinstance(request, list) or not request or not all(type(word) is bytes for word in request):
+            raise hiredis.ProtocolError("not an array of bulk strings")
+        try:
+            self._commands.obey(self, request, now)
+        except DBSvrError as error:
+            self._commands.count_error(error.code)
+            self.pending.append(f"-{error.code} {' '.join(str(error).split())}\r\n".encode())
+
+    def flush(self) -> None:
+        """Write out the replies whose turn has come."""
+        pending = self.pending
+        if not pending or self._transport is None:
+            return
+        out = []
+        while pending:
+            head = pending[0]
+            reply = head if type(head) is bytes else head.reply  # type: ignore[union-attr]
+            if reply is None:
+                break
+            out.append(reply)
+            pending.popleft()
+        if out:
+            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+        if self._leaving and not pending:
+            self._transport.close()
+
+    def leave(self) -> None:
+        """Close once everything before has been answered (QUIT)."""
+        self._leaving = True
+
+    def _refuse(self, reply: bytes) -> None:
+        """Say why, and close: after this nothing on the connection can be understood."""
+        if self._transport is not None:
+            self.pending.append(reply)
+            self.leave()
+            self.flush()
+            if self._transport is not None:
+                self._transport.pause_reading()
+
+    def _cut(self, why: str) -> None:
+        self._commands.note_cut(why)
+        if self._transport is not None:
+            self._transport.abort()

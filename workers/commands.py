@@ -1,0 +1,209 @@
+"""The commands that clients send: arguments checked, handed to the dispatch, or answered at once.
+
+One method for each command; the table at the foot of the class names them. What redis-py, redis-cli and redis-benchmark say
+on connecting is answered as they expect.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from workers.clients import Client
+from workers.dispatch import Dispatch
+from workers.front_stats import explain, stats
+from workers.protocol import MAX_BATCH_UIDS, BadArgument, NotAuthenticated, parse_changes, parse_event_id, parse_node, parse_uid
+from workers.requests import CLEAR, FINISH, Gather
+
+Words: TypeAlias = "list[bytes]"
+Command: TypeAlias = Callable[["Commands", Client, Words, float], None]
+BEFORE_AUTH = (b"AUTH", b"HELLO", b"QUIT")
+
+
+def bulk(text: bytes) -> bytes:
+    return b"$%d\r\n%b\r\n" % (len(text), text)
+
+
+class Commands:
+    def __init__(self, dispatch: Dispatch, auth: tuple[str, str] | None, max_clients: int, log: logging.Logger) -> None:
+        """`auth` is user and secret; None lets everybody in."""
+        self._dispatch = dispatch
+        self._auth = auth
+        self._max_clients = max_clients
+        self._log = log
+        self._clients: set[Client] = set()
+        self._last_client_id = 0
+
+    @property
+    def needs_auth(self) -> bool:
+        return self._auth is not None
+
+    @property
+    def connections(self) -> int:
+        return len(self._clients)
+
+    def admit(self, client: Client) -> bool:
+        if len(self._clients) >= self._max_clients:
+            return False
+        self._last_client_id += 1
+        client.client_id = self._last_client_id
+        self._clients.add(client)
+        self._dispatch.counts.connections_accepted += 1
+        return True
+
+    def dismiss(self, client: Client) -> None:
+        self._clients.discard(client)
+
+    def note_cut(self, why: str) -> None:
+        self._dispatch.counts.connections_cut += 1
+        self._log.warning("cut a client: %s", why)
+
+    def count_error(self, code: str) -> None:
+        self._dispatch.counts.errors[code] += 1
+
+    def obey(self, client: Client, words: Words, now: float) -> None:
+        """Raises BadArgument and its like; the connection turns them into error replies."""
+        command = self._COMMANDS.get(words[0]) or self._COMMANDS.get(words[0].upper())
+        if not client.is_authenticated and words[0].upper() not in BEFORE_AUTH:
+            raise NotAuthenticated()
+        if command is None:
+            client.pending.append(b"-ERR unknown command '%b'\r\n" % b" ".join(words[0][:40].split()))
+            return
+        command(self, client, words, now)
+
+    # -- the task commands
+
+    def _get(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 3:
+            raise BadArgument("usage: TASK.GET uid node")
+        parse_node(words[2])
+        self._dispatch.accept_read(client, parse_uid(words[1]), now)
+
+    def _mget(self, client: Client, words: Words, now: float) -> None:
+        if not 3 <= len(words) <= 2 + MAX_BATCH_UIDS:
+            raise BadArgument(f"usage: TASK.MGET node uid [uid …], at most {MAX_BATCH_UIDS} uids")
+        parse_node(words[1])
+        uids = [parse_uid(word) for word in words[2:]]
+        gather = Gather(client, len(uids))
+        client.pending.append(gather)
+        for place, uid in enumerate(uids):
+            self._dispatch.accept_read(client, uid, now, gather, place)
+
+    def _finish(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 5:
+            raise BadArgument("usage: TASK.FINISH uid node event_id changes")
+        uid, event_id = parse_uid(words[1]), parse_event_id(words[3])
+        parse_node(words[2])
+        parse_changes(words[4])
+        self._dispatch.accept_write(client, FINISH, uid, event_id, words[4], now)
+
+    def _clear(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 4:
+            raise BadArgument("usage: TASK.CLEAR uid node event_id")
+        uid, event_id = parse_uid(words[1]), parse_event_id(words[3])
+        parse_node(words[2])
+        self._dispatch.accept_write(client, CLEAR, uid, event_id, b"", now)
+
+    def _stats(self, client: Client, words: Words, now: float) -> None:
+        client.pending.append(bulk(msgspec.json.encode(stats(self._dispatch, self.connections, now))))
+
+    def _explain(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: TASK.EXPLAIN uid")
+        client.pending.append(bulk(msgspec.json.encode(explain(self._dispatch, parse_uid(words[1]), now))))
+
+    # -- what every client of the Redis protocol may say
+
+    def _ping(self, client: Client, words: Words, now: float) -> None:
+        client.pending.append(bulk(words[1]) if len(words) > 1 else b"+PONG\r\n")
+
+    def _echo(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: ECHO message")
+        client.pending.append(bulk(words[1]))
+
+    def _hello(self, client: Client, words: Words, now: float) -> None:
+        protocol = words[1] if len(words) > 1 else b"%d" % client.protocol
+        if protocol not in (b"2", b"3"):
+            client.pending.append(b"-NOPROTO unsupported protocol version\r\n")
+            return
+        rest = [word.upper() for word in words[2:]]
+        if b"AUTH" in rest:
+            place = 2 + rest.index(b"AUTH")
+            if len(words) < place + 3:
+                raise BadArgument("usage: HELLO protocol AUTH user secret")
+            self._check_secret(client, words[place + 1], words[place + 2])
+        if not client.is_authenticated:
+            raise NotAuthenticated("HELLO must be called with AUTH here")
+        client.protocol = int(protocol)
+        facts = [b"server", b"tasksys", b"version", b"7.0.0", b"proto", client.protocol, b"id", client.client_id]
+        facts += [b"mode", b"standalone", b"role", b"master"]
+        body = b"".join(b":%d\r\n" % fact if isinstance(fact, int) else bulk(fact) for fact in facts)
+        head = b"%%%d\r\n" % (len(facts) // 2 + 1) if client.protocol == 3 else b"*%d\r\n" % (len(facts) + 2)
+        client.pending.append(head + body + bulk(b"modules") + b"*0\r\n")
+
+    def _authenticate(self, client: Client, words: Words, now: float) -> None:
+        if len(words) not in (2, 3):
+            raise BadArgument("usage: AUTH user secret")
+        self._check_secret(client, words[1] if len(words) == 3 else b"default", words[-1])
+        client.pending.append(b"+OK\r\n")
+
+    def _check_secret(self, client: Client, user: bytes, secret: bytes) -> None:
+        if self._auth is None:
+            return
+        wanted = tuple(word.encode() for word in self._auth)
+        # Both compared, in constant time: the answer does not tell which of them was wrong.
+        if not (hmac.compare_digest(user, wanted[0]) & hmac.compare_digest(secret, wanted[1])):
+            client.is_authenticated = False
+            raise NotAuthenticated("wrong user or secret")
+        client.is_authenticated = True
+
+    def _client(self, client: Client, words: Words, now: float) -> None:
+        what = words[1].upper() if len(words) > 1 else b""
+        if what == b"ID":
+            client.pending.append(b":%d\r\n" % client.client_id)
+        elif what == b"GETNAME":
+            client.pending.append(bulk(client.name))
+        elif what in (b"SETNAME", b"SETINFO"):
+            if what == b"SETNAME" and len(words) == 3:
+                client.name = words[2][:64]
+            client.pending.append(b"+OK\r\n")
+        else:
+            client.pending.append(b"-ERR unknown subcommand of CLIENT\r\n")
+
+    def _config(self, client: Client, words: Words, now: float) -> None:
+        client.pending.append(b"*0\r\n")  # redis-benchmark asks for settings that we do not have
+
+    def _command(self, client: Client, words: Words, now: float) -> None:
+        client.pending.append(b"*0\r\n")
+
+    def _select(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2 or words[1] != b"0":
+            raise BadArgument("there is one database, 0")
+        client.pending.append(b"+OK\r\n")
+
+    def _quit(self, client: Client, words: Words, now: float) -> None:
+        client.pending.append(b"+OK\r\n")
+        client.leave()
+
+    _COMMANDS: dict[bytes, Command] = {
+        b"TASK.GET": _get,
+        b"TASK.MGET": _mget,
+        b"TASK.FINISH": _finish,
+        b"TASK.CLEAR": _clear,
+        b"TASK.STATS": _stats,
+        b"TASK.EXPLAIN": _explain,
+        b"PING": _ping,
+        b"ECHO": _echo,
+        b"HELLO": _hello,
+        b"AUTH": _authenticate,
+        b"CLIENT": _client,
+        b"CONFIG": _config,
+        b"COMMAND": _command,
+        b"SELECT": _select,
+        b"QUIT": _quit,
+    }

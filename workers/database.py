@@ -1,0 +1,221 @@
+"""Connections to the databases, the settings they must have, and mysqlclient's errors in our words.
+
+The one place that names mysqlclient's error numbers. What is asked of a database stands in `store`; this module only says
+whether a database may be used at all (its settings are part of the protocol's proof), and what an error means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import MySQLdb
+from MySQLdb.constants import CLIENT
+
+from tasksys_site.configuration import Account, Databases
+
+DEADLOCK, LOCK_WAIT = 1213, 1205
+ACCESS_DENIED = (1044, 1045, 1142, 1227, 1698)
+READ_ONLY = (1290, 1836)
+NO_ROOM = (1021, 1030, 1041, 1114, 3)
+CONNECTION_LOST = (1053, 1152, 1153, 1158, 1159, 1160, 1161, 1927, 2002, 2003, 2006, 2012, 2013, 2026, 2055, 4031)
+
+_UNPARSED: dict[int, object] = {}
+IDLE_TRANSACTION_S = 2
+"""The server ends a transaction that is idle for so long: it frees the rows of a frozen worker for its successor."""
+
+
+class DatabaseGone(Exception):
+    """The connection is unusable. What was under way may or may not have happened."""
+
+
+class DatabaseUnfit(Exception):
+    """The database answers, but its settings or our rights would break a promise; the message lists every fault."""
+
+
+class TryAgain(Exception):
+    """A deadlock or a lock wait: the transaction was rolled back, nothing happened."""
+
+
+class NoRoom(Exception):
+    """The database cannot write now (disk full, read-only). Nothing happened."""
+
+
+class StatementRefused(Exception):
+    """The database refuses this very statement; it would refuse it again. The transaction is to be rolled back."""
+
+
+class Connection:
+    """One connection, reading in autocommit (each statement sees the newest state), with every wait bounded."""
+
+    def __init__(self, endpoint: str, account: Account, databases: Databases, schema: str | None = None) -> None:
+        """Connect. Raises DatabaseGone, or DatabaseUnfit when the account may not."""
+        self.endpoint = endpoint
+        host, _, port = endpoint.rpartition(":")
+        try:
+            self._raw = MySQLdb.connect(
+                host=host,
+                port=int(port),
+                user=account.user,
+                password=account.password,
+                database=databases.user_schema if schema is None else schema,
+                charset="utf8mb4",
+                connect_timeout=databases.connect_timeout_s,
+                read_timeout=databases.read_timeout_s,
+                write_timeout=databases.read_timeout_s,
+                autocommit=True,
+                client_flag=CLIENT.FOUND_ROWS,  # an UPDATE's count says how many rows matched, changed or not
+            )
+        except MySQLdb.Error as error:
+            if _number(error) in ACCESS_DENIED:
+                raise DatabaseUnfit(f"{endpoint}: {_text(error)}") from error
+            raise DatabaseGone(f"{endpoint}: {_text(error)}") from error
+        self._converter = self._raw.converter
+        self.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        if self.is_mariadb:
+            self.execute(f"SET SESSION idle_transaction_timeout = {IDLE_TRANSACTION_S}, innodb_lock_wait_timeout = 3")
+
+    @property
+    def is_mariadb(self) -> bool:
+        return "MariaDB" in self._raw.get_server_info()
+
+    def query(self, sql: str) -> tuple[tuple[bytes | None, ...], ...]:
+        """One reading statement; every column as the text that the database sends, not parsed."""
+        raw = self._raw
+        raw.converter = _UNPARSED
+        try:
+            raw.query(sql)
+            result = raw.store_result()
+            return result.fetch_row(0) if result is not None else ()
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+        finally:
+            raw.converter = self._converter
+
+    def execute(self, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+        """One statement with parameters; its rows, parsed."""
+        return self._run(lambda cursor: cursor.execute(sql, parameters))[0]
+
+    def execute_naming(self, sql: str) -> tuple[list[tuple[Any, ...]], list[str]]:
+        """One reading statement; its rows, and its columns' names."""
+        names: list[str] = []
+
+        def act(cursor: Any) -> None:
+            cursor.execute(sql)
+            names.extend(column[0] for column in cursor.description)
+
+        return self._run(act)[0], names
+
+    def execute_counting(self, sql: str, parameters: Any = None) -> tuple[int, int]:
+        """One changing statement; how many rows it matched, and its LAST_INSERT_ID."""
+        _, count, insert_id = self._run(lambda cursor: cursor.execute(sql, parameters))
+        return count, insert_id
+
+    def execute_many(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
+        """One INSERT of many rows in as few statements as the packet size allows. Nothing for no rows."""
+        if rows:
+            self._run(lambda cursor: cursor.executemany(sql, rows))
+
+    def close(self) -> None:
+        with contextlib.suppress(MySQLdb.Error):  # it is given up either way
+            self._raw.close()
+
+    def _run(self, act: Callable[[Any], Any]) -> tuple[list[tuple[Any, ...]], int, int]:
+        try:
+            cursor = self._raw.cursor()
+            act(cursor)
+            rows = list(cursor.fetchall()) if cursor.description else []
+            return rows, int(cursor.rowcount), int(cursor.lastrowid or 0)
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+
+
+def _number(error: MySQLdb.Error) -> int:
+    return int(error.args[0]) if error.args and isinstance(error.args[0], int) else 0
+
+
+def _text(error: MySQLdb.Error) -> str:
+    return " ".join(str(argument) for argument in error.args)
+
+
+def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
+    number, sentence = _number(error), f"{endpoint}: {_text(error)}"
+    if number in (DEADLOCK, LOCK_WAIT):
+        return TryAgain(sentence)
+    if number in NO_ROOM or number in READ_ONLY:
+        return NoRoom(sentence)
+    if number in CONNECTION_LOST or isinstance(error, MySQLdb.InterfaceError):
+        return DatabaseGone(sentence)
+    return StatementRefused(sentence)
+
+
+def master_faults(connection: Connection) -> list[str]:
+    """Why this database must not be used as the master; empty when it may."""
+    settings = _variables(connection)
+    faults = [
+        f"{name} is {settings.get(name, 'absent')}, must be {wanted}: {why}"
+        for name, wanted, why in (
+            ("sync_binlog", "1", "after a crash a replica would show a tick without its write"),
+            ("innodb_flush_log_at_trx_commit", "1", "an acknowledged write would be lost in a power cut"),
+            ("binlog_format", "ROW", "replicas must apply what the master did, row by row"),
+            ("log_bin", "ON", "replicas are fed from the binary log"),
+            ("read_only", "OFF", "a master must take writes"),
+        )
+        if settings.get(name) != wanted
+    ]
+    if settings.get("rpl_semi_sync_master_enabled") == "ON" and settings.get("rpl_semi_sync_master_wait_point") == "AFTER_SYNC":
+        faults.append("rpl_semi_sync_master_wait_point is AFTER_SYNC: a replica would show what the master does not yet")
+    return faults + _rights_faults(connection)
+
+
+def replica_faults(connection: Connection) -> list[str]:
+    """Why this database must not be used as a replica; empty when it may."""
+    settings = _variables(connection)
+    faults = []
+    if settings.get("read_only") not in ("ON", "1"):
+        faults.append("read_only is OFF, must be ON: a write here would part it from the master")
+    if settings.get("slave_preserve_commit_order", settings.get("replica_preserve_commit_order")) == "OFF":
+        faults.append("it applies in parallel and may commit out of order: an update tick would promise too much")
+    if settings.get("slave_domain_parallel_threads", "0") != "0":
+        faults.append("slave_domain_parallel_threads is not 0: commits of different domains may come out of order")
+    return faults + _rights_faults(connection)
+
+
+def _variables(connection: Connection) -> dict[str, str]:
+    names = (
+        "sync_binlog",
+        "innodb_flush_log_at_trx_commit",
+        "binlog_format",
+        "log_bin",
+        "read_only",
+        "rpl_semi_sync_master_enabled",
+        "rpl_semi_sync_master_wait_point",
+        "slave_preserve_commit_order",
+        "replica_preserve_commit_order",
+        "slave_domain_parallel_threads",
+    )
+    return dict(connection.execute("SHOW GLOBAL VARIABLES WHERE Variable_name IN %s", (names,)))
+
+
+def _rights_faults(connection: Connection) -> list[str]:
+    """With SUPER or READ_ONLY ADMIN a write lands on a `read_only` replica and breaks replication."""
+    for (grant,) in connection.execute("SHOW GRANTS"):
+        rights = grant.upper().partition(" ON ")[0]
+        everywhere = " ON *.* " in grant.upper()
+        if everywhere and any(right in rights for right in ("SUPER", "READ_ONLY ADMIN", "ALL PRIVILEGES", "CONNECTION_ADMIN")):
+            return [f"the account may write on a read_only server ({grant.partition(' TO ')[0]}): take SUPER and READ_ONLY ADMIN away"]
+    return []
+
+
+def replication_health(connection: Connection) -> tuple[bool | None, bool | None, str]:
+    """Whether the IO and the SQL thread run, and the last error; (None, None, why) where the database does not say."""
+    try:
+        rows, names = connection.execute_naming("SHOW SLAVE STATUS")
+    except StatementRefused as refusal:
+        return None, None, str(refusal)
+    if not rows:
+        return False, False, "replication is not configured here"
+    status = dict(zip(names, rows[0], strict=True))
+    error = status.get("Last_SQL_Error") or status.get("Last_IO_Error") or ""
+    return status["Slave_IO_Running"] == "Yes", status["Slave_SQL_Running"] == "Yes", str(error)[:500]

@@ -1,0 +1,87 @@
+"""The front: the process that clients connect to and workers answer to.
+
+Wires the parts together and lives: binds its port, makes its queues, serves until asked to stop, finishes what it has
+accepted, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gc
+import logging
+import signal
+import time
+
+import uvloop
+
+from tasksys_site.configuration import Configuration, read_secret
+from workers.clients import Client
+from workers.commands import Commands
+from workers.dispatch import Dispatch
+from workers.front_link import local_socket_path
+from workers.process import Exit
+from workers.worker_links import WorkerLink
+
+LOOK_AROUND_S = 0.02
+STOP_WITHIN_S = 0.8
+BACKLOG = 4096
+
+
+def run_front(configuration: Configuration, instance: str, log: logging.Logger) -> Exit:
+    """Serve until TERM; the exit code."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_serve(configuration, instance, log))
+
+
+async def _serve(configuration: Configuration, name: str, log: logging.Logger) -> Exit:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    settings, instance = configuration.dbsvr, configuration.instance(name)
+    auth = (instance.auth_user, read_secret(instance.auth_secret_file)) if instance.auth_secret_file else None
+    replicas = [replica.name for replica in configuration.databases.replicas]
+
+    parts: list[Commands] = []
+    try:
+        # The port first: whoever holds it is the front of this instance, and its queues are not ours to remove.
+        server = await loop.create_server(
+            lambda: Client(parts[0], settings.max_output_bytes), instance.host, instance.port, backlog=BACKLOG, start_serving=False
+        )
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        why = f"port {instance.port} is taken; set dbsvr.instances.{name}.port" if taken else str(error)
+        log.error("cannot listen on %s:%d: %s", instance.host, instance.port, why)
+        return Exit.START_AGAIN
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, log)
+    parts.append(Commands(dispatch, auth, settings.max_clients, log))
+    path = local_socket_path(configuration, name)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    local = await loop.create_unix_server(lambda: WorkerLink(dispatch, log), str(path))
+    path.chmod(0o600)
+    try:
+        await server.start_serving()
+        # What lives now lives on; what comes is freed by counting references, so that cycles are looked for seldom.
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 50)
+        log.info("listening on %s:%d run_id=%d", instance.host, instance.port, dispatch.run_id)
+        while not stopping.is_set():
+            dispatch.look_around(time.monotonic())
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S)
+        server.close()
+        until = time.monotonic() + STOP_WITHIN_S
+        while dispatch.table and time.monotonic() < until:
+            dispatch.look_around(time.monotonic())
+            await asyncio.sleep(LOOK_AROUND_S)
+        log.info("stopped, unanswered=%d", len(dispatch.table))
+    finally:
+        local.close()
+        dispatch.remove_queues()
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    return Exit.STOPPED

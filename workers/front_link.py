@@ -1,0 +1,84 @@
+"""A worker's end of the local socket: frames to and from its front, and where the socket is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import socket
+from pathlib import Path
+
+import msgspec
+
+from tasksys_site.configuration import Configuration, in_project
+from workers.messages import Frame, FrameSplitter, FromFront, Hello, Welcome, decode_from_front, encode_frame
+
+MAX_SOCKET_PATH_BYTES = 107
+SEND_TIMEOUT_S = 10.0
+
+
+class FrontGone(Exception):
+    """The front is not there, or has ended; its queues are worth nothing any more."""
+
+
+def local_socket_path(configuration: Configuration, instance: str) -> Path:
+    """Where this instance's front and workers meet; a short path when the configured one is too long for a socket."""
+    path = in_project(configuration.dbsvr.run_dir) / f"dbsvr-{instance}.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH_BYTES:
+        return path
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    return Path("/tmp") / f"tasksys-{os.geteuid()}-{digest}.sock"
+
+
+class FrontLink:
+    """One connection to the front, from Hello to its end."""
+
+    def __init__(self, path: Path, server: str) -> None:
+        """Connect and say hello. Raises FrontGone."""
+        self._splitter = FrameSplitter()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(SEND_TIMEOUT_S)
+        self._ready: list[FromFront] = []
+        try:
+            self._socket.connect(str(path))
+            self._poll = select.poll()
+            self._poll.register(self._socket, select.POLLIN)
+            self.send(Hello(server, os.getpid()))
+            self.welcome = self._await_welcome()
+        except OSError as error:
+            self._socket.close()
+            raise FrontGone(f"{path}: {error}") from error
+        except FrontGone:
+            self._socket.close()
+            raise
+
+    def _await_welcome(self) -> Welcome:
+        frames = self.receive(SEND_TIMEOUT_S)
+        if not frames or not isinstance(frames[0], Welcome):
+            raise FrontGone("the front did not welcome us")
+        self._ready = frames[1:]
+        return frames[0]
+
+    def send(self, frame: Frame) -> None:
+        """Raises FrontGone; a front that does not read for SEND_TIMEOUT_S counts as gone."""
+        try:
+            self._socket.sendall(encode_frame(frame))
+        except OSError as error:
+            raise FrontGone(str(error)) from error
+
+    def receive(self, timeout_s: float) -> list[FromFront]:
+        """What the front has said; waits up to `timeout_s` for a first frame. Raises FrontGone."""
+        frames, self._ready = self._ready, []
+        # poll rounds up to whole milliseconds; 0 looks without waiting
+        while not frames and self._poll.poll(int(timeout_s * 1000) if timeout_s > 0 else 0):
+            try:
+                data = self._socket.recv(1 << 18)
+                if not data:
+                    raise FrontGone("the front has closed the connection")
+                frames = [decode_from_front(body) for body in self._splitter.feed(data)]
+            except (OSError, ValueError, msgspec.MsgspecError) as error:
+                raise FrontGone(str(error)) from error
+        return frames
+
+    def close(self) -> None:
+        self._socket.close()

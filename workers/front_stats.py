@@ -1,0 +1,103 @@
+"""The answers to TASK.STATS and TASK.EXPLAIN: what the dispatch knows, as JSON values. docs/protocol.md describes each key."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from workers.dispatch import Dispatch
+from workers.requests import Lane
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 3)
+
+
+def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
+    master, clock = dispatch.master, dispatch.clock
+    depths = dispatch.queue_depths()
+    beat_age = master.beat_age_ms(now)
+    return {
+        "instance": dispatch.instance,
+        "run_id": dispatch.run_id,
+        "now": time.time(),
+        "started_at": dispatch.started_at,
+        "generation": dispatch.generation,
+        "base": dispatch.base or None,
+        "tick": master.tick,
+        "floor": dispatch.users.floor,
+        "master": {
+            "state": master.state,
+            "why": master.sentence,
+            "endpoint": master.endpoint,
+            "pid": master.pid,
+            "epoch": master.epoch,
+            "tick": master.tick,
+            "beat_age_ms": None if beat_age is None else round(beat_age, 3),
+        },
+        "replicas": {
+            replica.name: {
+                "state": replica.state(clock, now),
+                "endpoint": replica.endpoint,
+                "pid": replica.pid,
+                "tick": replica.tick,
+                "lag_ms": _milliseconds(replica.lag_s(clock, now)),
+                "answer_age_ms": _milliseconds(now - replica.reported_at) if replica.reported_at else None,
+                "io_running": replica.io_running,
+                "sql_running": replica.sql_running,
+                "last_error": replica.last_error,
+            }
+            for replica in dispatch.replicas.values()
+        },
+        **dispatch.counts.as_json(),
+        "queues": {
+            "finish": _queue(depths["finish"], [dispatch.finish_lane], now),
+            "query": _queue(depths["query"], [dispatch.master_lane, dispatch.replica_lane], now),
+            "clear": _queue(depths["clear"], [dispatch.clear_lane], now),
+        },
+        "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight},
+        "connections": {
+            "now": connections,
+            "accepted": dispatch.counts.connections_accepted,
+            "cut": dispatch.counts.connections_cut,
+        },
+        "floor_rises": dict(dispatch.users.floor_rises),
+    }
+
+
+def _queue(depth: int, lanes: list[Lane], now: float) -> dict[str, Any]:
+    arrivals = [at for lane in lanes if (at := lane.oldest_arrival()) is not None]
+    return {
+        "depth": depth,
+        "backlog": sum(len(lane.line) for lane in lanes),
+        "oldest_ms": round((now - min(arrivals)) * 1000, 3) if arrivals else 0.0,
+    }
+
+
+def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
+    """Which servers may serve this user now, and why not the others."""
+    users, clock = dispatch.users, dispatch.clock
+    stamp, in_flight = users.stamp(uid), users.is_in_flight(uid)
+    servers: dict[str, dict[str, Any]] = {
+        "master": {"may_serve": dispatch.master.is_ready, "why": dispatch.master.sentence or dispatch.master.state}
+    }
+    for replica in dispatch.replicas.values():
+        if in_flight:
+            may, why = False, "a write of this user is in flight"
+        elif not dispatch.base:
+            may, why = False, "the DBSvr has no fresh tick yet"
+        elif not replica.may_serve(now) or replica.tick is None:
+            may, why = False, replica.last_error or replica.state(clock, now)
+        elif replica.tick < stamp:
+            may, why = False, f"it shows tick {replica.tick}, the user's stamp is {stamp}"
+        else:
+            may, why = True, f"it shows tick {replica.tick}, at or past the user's stamp {stamp}"
+        servers[replica.name] = {"may_serve": may, "why": why}
+    return {
+        "uid": uid if uid <= 2**53 else str(uid),
+        "generation": dispatch.generation,
+        "stamp": stamp,
+        "stamp_is": "recorded" if users.recorded_stamp(uid) == stamp and stamp else "floor",
+        "in_flight": in_flight,
+        "servers": servers,
+    }

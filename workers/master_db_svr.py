@@ -1,0 +1,157 @@
+"""The master's worker: all writes and deletions of one DBSvr, and the reads that only the master may answer.
+
+A loop of short steps: writes first; reads when no write waits (or when reads have waited past their limit); clears when
+neither waits; a beat when nothing was committed for a while. Each step takes what is waiting, up to a batch, and handles it
+with one statement or one transaction.
+
+Each life begins with a claim: a committed fresh tick and a new epoch, after which no earlier worker of the instance can
+commit (INV 3).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from tasksys_site.configuration import Configuration, DBSvr
+from workers import store
+from workers.database import Connection, NoRoom, master_faults
+from workers.front_link import FrontGone, FrontLink, local_socket_path
+from workers.lives import WorkerProcess, heed_leave
+from workers.messages import MASTER_ONLY, ClearTurn, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.process import StopFlag, now_ms
+from workers.queues import Queues
+from workers.write_batches import WriteBatches
+
+PAYLOAD_WAIT_S = 2.0
+
+
+def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
+    def live(link: FrontLink, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, log, link, connection).live()
+
+    databases = configuration.databases
+    path = local_socket_path(configuration, instance)
+    return WorkerProcess("master", path, databases.master, databases, master_faults, live, stop, log)
+
+
+class _Life:
+    def __init__(
+        self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, link: FrontLink, connection: Connection
+    ) -> None:
+        self._settings = settings
+        self._instance = instance
+        self._stop = stop
+        self._log = log
+        self._link = link
+        self._connection = connection
+        self._run_id = link.welcome.run_id
+        self._queues = Queues.open(link.welcome.queue_key)
+        self._payloads: dict[int, Write] = {}
+        self._wake_number = 0
+        self._said_idle = -1
+        self._clear_turn = False
+        self._last_read_at = time.monotonic()
+        self._last_commit_at = 0.0
+
+    def live(self) -> None:
+        claim = store.claim_instance(self._connection, self._instance)
+        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, claim.generation)
+        self._link.send(Ready(self._connection.endpoint, claim.generation, claim.tick, claim.epoch))
+        self._log.info("ready endpoint=%s tick=%d epoch=%d", self._connection.endpoint, claim.tick, claim.epoch)
+        self._last_commit_at = time.monotonic()
+        while not self._stop:
+            self._hear(0)
+            if self._step():
+                continue
+            if self._said_idle != self._wake_number:
+                self._link.send(Idle(self._wake_number))
+                self._said_idle = self._wake_number
+            self._hear(max(0.001, self._last_commit_at + self._settings.beat_ms / 1000 - time.monotonic()))
+
+    def _hear(self, timeout_s: float) -> None:
+        for frame in self._link.receive(timeout_s):
+            if isinstance(frame, Write):
+                self._payloads[frame.request_id] = frame
+            elif isinstance(frame, Wake):
+                self._wake_number = frame.number
+                self._said_idle = -1
+            elif isinstance(frame, ClearTurn):
+                self._clear_turn = True
+            else:
+                heed_leave(frame)
+
+    def _step(self) -> bool:
+        """Do what comes first; False when there was nothing to do."""
+        self._beat_if_due()
+        wrote = self._write(self._queues.finish.drain(self._run_id, 0, self._settings.batch))
+        starving = time.monotonic() - self._last_read_at >= self._settings.age_limit_ms / 1000
+        if wrote and not starving:
+            return True
+        # With writes coming without a pause, reads get one batch now and then (INV 7).
+        did_read = self._read()
+        if self._clear_turn or not (wrote or did_read or self._queues.query.depth()):
+            self._clear_turn = False
+            return self._write(self._queues.clear.drain(self._run_id, 0, self._settings.batch)) or wrote or did_read
+        return wrote or did_read
+
+    def _beat_if_due(self) -> None:
+        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
+            return
+        self._last_commit_at = time.monotonic()
+        try:
+            tick = self._batches.beat()
+        except NoRoom as error:
+            self._log.warning("no beat: the master cannot write: %s", error)
+            return
+        self._link.send(Ticked(self._batches.generation, tick))
+
+    # -- reads
+
+    def _read(self) -> bool:
+        query, batch = self._queues.query, self._settings.batch
+        tickets = query.drain(self._run_id, MASTER_ONLY, batch)
+        if len(tickets) < batch and query.depth() > self._settings.spill_depth:
+            # The replicas are busy or gone: help with theirs, oldest first.
+            tickets += query.drain(self._run_id, 0, batch - len(tickets))
+        self._last_read_at = time.monotonic()
+        if not tickets:
+            return False
+        now = now_ms()
+        due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
+        expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
+        answers: list[tuple[int, bytes]] = []
+        tick = 0
+        if due:
+            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
+            answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due]
+        self._link.send(Reads(self._batches.generation, tick, answers, expired, []))
+        return True
+
+    # -- writes
+
+    def _write(self, tickets: list[Ticket]) -> bool:
+        if not tickets:
+            return False
+        now = now_ms()
+        writes: list[Write] = []
+        expired: list[int] = []
+        for ticket in tickets:
+            payload = self._payload(ticket.request_id)
+            if ticket.expires_at_ms > now:
+                writes.append(payload)
+            else:
+                expired.append(ticket.request_id)
+        for frame in self._batches.write(writes, expired):
+            self._link.send(frame)
+        self._last_commit_at = time.monotonic()
+        return True
+
+    def _payload(self, request_id: int) -> Write:
+        """The payload was sent before the ticket, but may still be on its way. A front that sends none is not ours."""
+        until = time.monotonic() + PAYLOAD_WAIT_S
+        while request_id not in self._payloads:
+            if time.monotonic() >= until:
+                raise FrontGone(f"no payload for write {request_id}")
+            self._hear(0.05)
+        return self._payloads.pop(request_id)

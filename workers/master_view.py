@@ -1,0 +1,48 @@
+"""What a front knows of the master and its worker. Pure: moments are passed in."""
+
+from __future__ import annotations
+
+
+class MasterView:
+    """`starting` while a worker is on its way, `down` when the worker says that the master cannot be used, else `up`."""
+
+    def __init__(self) -> None:
+        self.state = "starting"
+        self.sentence = ""
+        self.endpoint = ""
+        self.pid: int | None = None
+        self.epoch: int | None = None
+        self.tick: int | None = None
+        self.committed_at: float | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.state == "up"
+
+    @property
+    def is_down(self) -> bool:
+        return self.state == "down"
+
+    def connect(self, pid: int | None) -> None:
+        self.pid = pid
+
+    def begin(self, endpoint: str, epoch: int, tick: int, now: float) -> None:
+        self.state, self.sentence = "up", ""
+        self.endpoint, self.epoch, self.tick = endpoint, epoch, None
+        self.note_tick(tick, now)
+
+    def note_tick(self, tick: int, now: float) -> None:
+        if self.tick is None or tick > self.tick:
+            self.tick, self.committed_at = tick, now
+
+    def go_down(self, sentence: str) -> None:
+        self.state, self.sentence = "down", sentence
+
+    def part(self) -> None:
+        """The worker is gone; the master may be well. Writes wait for the next worker."""
+        self.pid = None
+        if self.state == "up":
+            self.state = "starting"
+
+    def beat_age_ms(self, now: float) -> float | None:
+        return None if self.committed_at is None else (now - self.committed_at) * 1000

@@ -1,0 +1,208 @@
+"""What a front and its workers say to each other on one host.
+
+Two ways: *tickets*, fixed-size messages that stand for a request in a SysV queue, and *frames*, which carry everything of
+any size over the local socket. Pure: bytes in, values out.
+
+A ticket, 40 bytes little-endian; its message type says who may take it, the rest proves it:
+
+    0        4        8                16               24               32               40
+    | run id | gener. | request id     | uid            | stamp          | expires at, ms |
+
+`expires_at_ms` is CLOCK_MONOTONIC, which all processes of one host share. A frame is its length (4 bytes, little-endian)
+and a MessagePack array whose first element names it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import msgspec
+
+MASTER_ONLY = 2**31 - 1
+"""The message type of reads that only the master may answer; also the largest that a queue takes."""
+
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+TICKET = struct.Struct("<IIQQQQ")
+NEVER_MS = 2**63
+
+
+class Ticket(NamedTuple):
+    run_id: int
+    generation: int
+    request_id: int
+    uid: int
+    stamp: int
+    expires_at_ms: int
+
+
+def encode_ticket(run_id: int, generation: int, request_id: int, uid: int, stamp: int, expires_at_ms: int) -> bytes:
+    return TICKET.pack(run_id, generation, request_id, uid, stamp, expires_at_ms)
+
+
+def decode_ticket(message: bytes) -> Ticket | None:
+    """The ticket in a queue message; None for anything that no front of ours can have sent."""
+    return Ticket._make(TICKET.unpack(message)) if len(message) == TICKET.size else None
+
+
+def message_type(stamp: int, base: int) -> int:
+    """The type of a read that must see `stamp`: 1 for everything up to `base`, one more for each tick after it."""
+    return 1 + max(0, stamp - base)
+
+
+class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
+    """Something said over the local socket."""
+
+
+# --- front to worker
+
+
+class Welcome(Frame, frozen=True):
+    """First word of a front: which run this is, where its queues are, and the base if there is one yet."""
+
+    run_id: int
+    queue_key: int
+    generation: int
+    base: int
+
+
+class Base(Frame, frozen=True):
+    """A fresh tick became the base: what replica workers compute their bound from."""
+
+    generation: int
+    base: int
+
+
+class Wake(Frame, frozen=True):
+    """Tickets were queued that you may take. `number` counts the wake-ups sent to this worker."""
+
+    number: int
+
+
+class ClearTurn(Frame, frozen=True):
+    """A clear has waited past its limit: take one batch of clears although writes or reads wait."""
+
+
+class Write(Frame, frozen=True):
+    """The payload of a write. Sent before its ticket is queued; `changes` is empty for a clear."""
+
+    request_id: int
+    uid: int
+    event_id: str
+    changes: bytes
+    is_clear: bool
+
+
+class Leave(Frame, frozen=True):
+    """Another worker of the same name has connected: you are superseded."""
+
+
+# --- worker to front
+
+
+class Hello(Frame, frozen=True):
+    """First word of a worker. `server` is "master" or the replica's name."""
+
+    server: str
+    pid: int
+
+
+class Ready(Frame, frozen=True):
+    """A master worker has committed its fresh tick: nothing older than it can be committed any more."""
+
+    endpoint: str
+    generation: int
+    tick: int
+    epoch: int
+
+
+class Down(Frame, frozen=True):
+    """The worker has no usable database, and why."""
+
+    sentence: str
+
+
+class Idle(Frame, frozen=True):
+    """The worker has drained all it may take after wake-up `number`, and now sleeps until the next."""
+
+    number: int
+
+
+class Ticked(Frame, frozen=True):
+    """What the worker's database shows now: on the master a beat's commit, on a replica the update tick."""
+
+    generation: int
+    tick: int
+
+
+class ReplicaHealth(Frame, frozen=True):
+    """What the replica says of its replication threads; None where it would not say."""
+
+    endpoint: str
+    io_running: bool | None
+    sql_running: bool | None
+    last_error: str
+
+
+class Reads(Frame, frozen=True):
+    """Answers to reads. `answers`: (request id, snapshot's JSON without its last brace). All of one database snapshot at `tick`."""
+
+    generation: int
+    tick: int
+    answers: list[tuple[int, bytes]]
+    expired: list[int]
+    handed_back: list[int]
+
+
+class Writes(Frame, frozen=True):
+    """Outcomes of one batch of writes, committed at `tick`.
+
+    `outcomes`: (request id, applied, answer's JSON). `refused`: (request id, code, sentence); nothing of those was written.
+    `expired`: ids of writes that were not begun.
+    """
+
+    generation: int
+    tick: int
+    commit_ms: float
+    outcomes: list[tuple[int, bool, bytes]]
+    refused: list[tuple[int, str, str]]
+    expired: list[int]
+
+
+FromFront = Welcome | Base | Wake | ClearTurn | Write | Leave
+FromWorker = Hello | Ready | Down | Idle | Ticked | ReplicaHealth | Reads | Writes
+
+_encode = msgspec.msgpack.Encoder().encode
+decode_from_front = msgspec.msgpack.Decoder(FromFront).decode
+decode_from_worker = msgspec.msgpack.Decoder(FromWorker).decode
+_LENGTH = struct.Struct("<I")
+
+
+def encode_frame(frame: Frame) -> bytes:
+    body = _encode(frame)
+    return _LENGTH.pack(len(body)) + body
+
+
+class FrameSplitter:
+    """Cuts a byte stream into frame bodies. Keeps what is incomplete."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The bodies completed by `data`. ValueError when a frame claims to be larger than any of ours."""
+        buffer = self._buffer
+        buffer += data
+        bodies = []
+        start, end = 0, len(buffer)
+        while end - start >= 4:
+            (length,) = _LENGTH.unpack_from(buffer, start)
+            if length > MAX_FRAME_BYTES:
+                raise ValueError(f"a frame of {length} bytes: the peer does not speak our language")
+            if end - start - 4 < length:
+                break
+            bodies.append(bytes(buffer[start + 4 : start + 4 + length]))
+            start += 4 + length
+        if start:
+            del buffer[:start]
+        return bodies

@@ -1,0 +1,244 @@
+"""The wire between a DBSvr and its clients: commands, values, errors.
+
+RESP carries it (see docs/protocol.md); this module holds what travels inside: the arguments' limits, the JSON values as
+typed structures, and one class for each cause of an error. Pure: it opens nothing. Both sides lean on it; it is all that
+`apps` may import from `workers`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+import msgspec
+
+MAX_UID = 2**63 - 1
+MAX_BATCH_UIDS = 500
+MAX_CHANGES = 500
+MAX_CHANGES_BYTES = 256 * 1024
+MAX_TASK = 2**32 - 1
+MAX_VALUE = 2**53 - 1
+"""Bound of progress, target and points: what every JSON reader holds exactly."""
+EVENT_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,63}$")
+PERIOD_KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,31}$")
+NODE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}$")
+
+IN_PROGRESS, COMPLETED, CLAIMED = "in_progress", "completed", "claimed"
+
+# Why a read went to the master. A replica read has none.
+REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start")
+
+
+class TaskRecord(msgspec.Struct, frozen=True):
+    """What is stored of one user's task in one period. Moments are milliseconds since 1970 (UTC)."""
+
+    task: int
+    period: str
+    progress: int
+    state: str
+    completed_at: int | None
+    claimed_at: int | None
+    revision: int
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One user as one server saw him at one moment. An unknown user has version 0 and no tasks."""
+
+    uid: int
+    generation: int
+    version: int
+    points: int
+    tasks: list[TaskRecord]
+    served_by: str | None = None
+    reason: str | None = None
+    storable: bool = False
+
+
+class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One step of a write. `add` counts on, `max` keeps the larger, `set` replaces, `complete` completes at once.
+
+    With a `target`, progress that reaches it completes the task; `points` are granted once, at completion.
+    """
+
+    task: int
+    period: str
+    op: str
+    value: int = 0
+    target: int = 0
+    points: int = 0
+    revision: int = 0
+
+
+class ChangeResult(msgspec.Struct, frozen=True):
+    """What one change did: the record after it, and whether it was this change that completed the task."""
+
+    task: int
+    period: str
+    progress: int
+    state: str
+    completed_now: bool
+    points: int
+
+
+class WriteAnswer(msgspec.Struct, frozen=True):
+    """Answer to TASK.FINISH and TASK.CLEAR.
+
+    `applied` is False for a repeated event id: `results` are then those of its first time, `snapshot` is the present state.
+    `base_version` is the version that the write was applied on. `purge` names cache nodes with a copy to remove.
+    """
+
+    applied: bool
+    results: list[ChangeResult]
+    base_version: int
+    snapshot: Snapshot
+    purge: list[str]
+
+
+class DBSvrError(Exception):
+    """An error that a DBSvr answers, or that its client meets on the way.
+
+    `retryable`: may the request be sent again? `outcome_unknown`: may it have happened all the same?
+    """
+
+    code: ClassVar[str] = "ERR"
+    retryable: ClassVar[bool] = False
+    outcome_unknown: ClassVar[bool] = False
+
+    def __init__(self, sentence: str = "", *, retry_after_ms: int = 0) -> None:
+        super().__init__(sentence or (type(self).__doc__ or "").split("\n")[0])
+        self.retry_after_ms = retry_after_ms
+
+
+class BadArgument(DBSvrError):
+    """The request is wrong; it will be wrong again."""
+
+    code = "BADARG"
+
+
+class TooBig(DBSvrError):
+    """The request is larger than the wire allows."""
+
+    code = "TOOBIG"
+
+
+class NotAuthenticated(DBSvrError):
+    """The connection must authenticate with AUTH first."""
+
+    code = "NOAUTH"
+
+
+class Overloaded(DBSvrError):
+    """The DBSvr holds as many requests as it may. Nothing was done; try again a little later."""
+
+    code = "OVERLOADED"
+    retryable = True
+
+
+class MasterDown(DBSvrError):
+    """The master does not answer. A write is refused, nothing was done."""
+
+    code = "MASTERDOWN"
+    retryable = True
+
+
+class TimedOut(DBSvrError):
+    """No answer within the deadline. A write may have happened all the same: repeat it with the same event id."""
+
+    code = "TIMEOUT"
+    retryable = True
+    outcome_unknown = True
+
+
+class Refused(DBSvrError):
+    """The database refused this request alone; the others of its batch went through."""
+
+    code = "REFUSED"
+
+
+class Unreachable(DBSvrError):
+    """The DBSvr cannot be reached. Said by the client, never on the wire."""
+
+    code = "UNREACHABLE"
+    retryable = True
+    outcome_unknown = True
+
+
+ERRORS: dict[str, type[DBSvrError]] = {
+    cls.code: cls for cls in (BadArgument, TooBig, NotAuthenticated, Overloaded, MasterDown, TimedOut, Refused, Unreachable)
+}
+
+
+def error_from_wire(line: str) -> DBSvrError:
+    """The error that a RESP error line stands for: `CODE sentence`. An unknown code becomes a plain DBSvrError."""
+    code, _, sentence = line.partition(" ")
+    retry = re.search(r"retry after (\d+) ms", sentence)
+    return ERRORS.get(code, DBSvrError)(sentence or line, retry_after_ms=int(retry.group(1)) if retry else 0)
+
+
+_decode_changes = msgspec.json.Decoder(list[Change]).decode
+decode_snapshot = msgspec.json.Decoder(Snapshot).decode
+decode_write_answer = msgspec.json.Decoder(WriteAnswer).decode
+encode = msgspec.json.encode
+
+OPERATIONS = ("add", "max", "set", "complete")
+
+
+def parse_uid(text: bytes) -> int:
+    """A uid from its decimal digits; leading zeros are accepted. Raises BadArgument."""
+    if not text.isdigit() or len(text) > 40:
+        raise BadArgument(f"uid must be decimal digits, not {text[:40]!r}")
+    uid = int(text)
+    if not 1 <= uid <= MAX_UID:
+        raise BadArgument(f"uid must be in 1 … 2^63-1, not {uid}")
+    return uid
+
+
+def parse_node(text: bytes) -> str:
+    """The asker's cache node. Raises BadArgument."""
+    node = text.decode("ascii", "replace")
+    if not NODE_NAME.match(node):
+        raise BadArgument(f"node must be a lower-case name like node-1, not {node[:40]!r}")
+    return node
+
+
+def parse_event_id(text: bytes) -> str:
+    """The event id that makes a write safe to repeat. Raises BadArgument."""
+    event_id = text.decode("ascii", "replace")
+    if not EVENT_ID.match(event_id):
+        raise BadArgument(f"event_id must be 1 to 64 of letters, digits and ._:@/+=-, not {event_id[:70]!r}")
+    return event_id
+
+
+def parse_changes(text: bytes) -> list[Change]:
+    """The changes of a TASK.FINISH from their JSON. Raises BadArgument, TooBig; the sentence names the change at fault."""
+    if len(text) > MAX_CHANGES_BYTES:
+        raise TooBig(f"changes are {len(text)} bytes, the limit is {MAX_CHANGES_BYTES}")
+    try:
+        changes = _decode_changes(text)
+    except msgspec.MsgspecError as error:
+        raise BadArgument(f"changes: {error}") from error
+    except RecursionError as error:
+        raise BadArgument("changes: nested too deeply") from error
+    if not 1 <= len(changes) <= MAX_CHANGES:
+        raise BadArgument(f"changes must be 1 to {MAX_CHANGES}, not {len(changes)}")
+    for position, change in enumerate(changes):
+        fault = _fault_in(change)
+        if fault:
+            raise BadArgument(f"changes[{position}].{fault}")
+    return changes
+
+
+def _fault_in(change: Change) -> str | None:
+    if not 1 <= change.task <= MAX_TASK:
+        return f"task must be in 1 … {MAX_TASK}, not {change.task}"
+    if not PERIOD_KEY.match(change.period):
+        return f"period must be 1 to 32 of letters, digits and ._:+-, not {change.period[:40]!r}"
+    if change.op not in OPERATIONS:
+        return f"op must be one of {', '.join(OPERATIONS)}, not {change.op[:20]!r}"
+    if not 0 <= change.revision <= MAX_TASK:
+        return f"revision must be in 0 … {MAX_TASK}, not {change.revision}"
+    for name in ("value", "target", "points"):
+        number = getattr(change, name)
+        if not 0 <= number <= MAX_VALUE:
+            return f"{name} must be in 0 … 2^53-1, not {number}"
+    return None

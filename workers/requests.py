@@ -1,0 +1,159 @@
+"""Requests of a front from acceptance to answer: the table of all, and the lanes in which their tickets wait.
+
+A lane is a bounded share of a kernel queue with a line behind it: long kernel queues are slow to scan, so the line stands
+here. Every ticket ends in one way: answered, handed back, or reported expired; a worker that dies with tickets in its hands
+is the reason why `sent` remembers them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from workers.messages import encode_ticket
+from workers.queues import Queue, QueueGone
+
+if TYPE_CHECKING:
+    from workers.clients import Client
+
+FINISH, CLEAR, READ = "finish", "clear", "read"
+
+
+class Gather:
+    """Several reads that are answered together, in order (TASK.MGET)."""
+
+    __slots__ = ("_missing", "_parts", "client", "reply")
+
+    def __init__(self, client: Client, size: int) -> None:
+        self.client = client
+        self.reply: bytes | None = None
+        self._parts: list[bytes] = [b""] * size
+        self._missing = size
+
+    def put(self, place: int, reply: bytes) -> None:
+        self._parts[place] = reply
+        self._missing -= 1
+        if not self._missing:
+            self.reply = b"*%d\r\n%b" % (len(self._parts), b"".join(self._parts))
+
+
+class Request:
+    """One read or write. `reply` is the RESP answer once there is one; `answered` may come before the request is over:
+    a write that has timed out is answered, and still undecided."""
+
+    __slots__ = (
+        "accept_number",
+        "answered",
+        "arrived",
+        "client",
+        "event_id",
+        "expires_at_ms",
+        "followers",
+        "gather",
+        "kind",
+        "lane",
+        "line_moment",
+        "payload",
+        "place",
+        "reason",
+        "reply",
+        "request_id",
+        "stamp",
+        "uid",
+    )
+
+    def __init__(self, request_id: int, kind: str, uid: int, client: Client, arrived: float, expires_at_ms: int) -> None:
+        self.request_id = request_id
+        self.kind = kind
+        self.uid = uid
+        self.client = client
+        self.arrived = arrived
+        self.expires_at_ms = expires_at_ms
+        self.reply: bytes | None = None
+        self.answered = False
+        self.reason: str | None = None
+        self.stamp = 0
+        self.accept_number = 0
+        self.gather: Gather | None = None
+        self.place = 0
+        self.lane: Lane | None = None
+        self.line_moment = 0.0
+        self.event_id = ""
+        self.payload = b""
+        self.followers: list[Request] | None = None
+
+
+class Lane:
+    """A share of one kernel queue, first come first served."""
+
+    def __init__(self, name: str, capacity: int, ticket_life_ms: int | None = None) -> None:
+        self.name = name
+        self._capacity = capacity
+        self._ticket_life_ms = ticket_life_ms
+        """Tickets of this lane live only so long, so that the request can be sent again in another; None: as the request."""
+        self._queue: Queue | None = None
+        self.run_id = 0
+        self.generation = 0
+        self.sent: dict[int, Request] = {}
+        self.line: deque[tuple[Request, int]] = deque()
+
+    def attach(self, queue: Queue, run_id: int) -> None:
+        self._queue, self.run_id = queue, run_id
+
+    def __len__(self) -> int:
+        return len(self.sent) + len(self.line)
+
+    def oldest_arrival(self) -> float | None:
+        first = next(iter(self.sent.values()), None)
+        if first is not None:
+            return first.arrived
+        return self.line[0][0].arrived if self.line else None
+
+    def put(self, request: Request, message_type: int, now: float) -> None:
+        """Queue the request's ticket, or stand in line for it. Raises QueueGone."""
+        request.lane = self
+        request.line_moment = now
+        if not self.line:
+            try:
+                if self._send(request, message_type, now):
+                    return
+            except QueueGone:
+                self.line.append((request, message_type))
+                raise
+        self.line.append((request, message_type))
+
+    def take(self, request: Request) -> None:
+        """The request's ticket is gone from the queue, or counts no more."""
+        self.sent.pop(request.request_id, None)
+        request.lane = None
+
+    def move_up(self, now: float) -> bool:
+        """Queue tickets of those in line while there is room; True when one went. Raises QueueGone."""
+        moved = False
+        while self.line:
+            request, message_type = self.line[0]
+            if request.lane is self and not self._send(request, message_type, now):
+                break
+            self.line.popleft()
+            moved = True
+        return moved
+
+    def empty(self) -> list[Request]:
+        """All its requests, oldest first; the lane is empty then. (Their tickets may still be in the queue.)"""
+        requests = [*self.sent.values(), *(request for request, _ in self.line if request.lane is self)]
+        self.sent.clear()
+        self.line.clear()
+        return requests
+
+    def _send(self, request: Request, message_type: int, now: float) -> bool:
+        if len(self.sent) >= self._capacity or self._queue is None:
+            return False
+        expires = request.expires_at_ms
+        if self._ticket_life_ms is not None:
+            expires = min(expires, int(now * 1000) + self._ticket_life_ms)
+        ticket = encode_ticket(self.run_id, self.generation, request.request_id, request.uid, request.stamp, expires)
+        if not self._queue.send(ticket, message_type):
+            return False
+        request.line_moment = now
+        self.sent[request.request_id] = request
+        return True

@@ -1,0 +1,86 @@
+"""Which server may answer a read, and why.
+
+Pure: knows what the workers last reported and when ticks were committed; opens nothing and reads no clock but the one
+passed in. The answer travels as the message type: MASTER_ONLY with a reason, or the stamp's type, which any replica that
+has reached the stamp takes (and the master, when the replicas are busy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workers.tick_clock import TickClock
+
+SILENT_S = 1.0
+"""A replica whose worker has said nothing for so long is not counted on."""
+
+
+@dataclass(slots=True)
+class ReplicaView:
+    """What is known of one replica. `tick` is None while nothing that counts is known."""
+
+    name: str
+    connected: bool = False
+    pid: int | None = None
+    tick: int | None = None
+    behind_s: float = 0.0
+    reported_at: float = 0.0
+    endpoint: str = ""
+    io_running: bool | None = None
+    sql_running: bool | None = None
+    last_error: str = ""
+
+    def note_tick(self, tick: int | None, clock: TickClock, now: float) -> None:
+        self.tick = tick
+        self.reported_at = now
+        self.behind_s = clock.age_of_first_after(tick, now) if tick is not None else 0.0
+
+    def may_serve(self, now: float) -> bool:
+        return self.connected and self.tick is not None and now - self.reported_at < SILENT_S
+
+    def lag_s(self, clock: TickClock, now: float) -> float | None:
+        """How far it is behind now; None is unknown."""
+        if not self.may_serve(now) or self.tick is None:
+            return None
+        return clock.age_of_first_after(self.tick, self.reported_at) if self.tick < clock.newest else 0.0
+
+    def state(self, clock: TickClock, now: float) -> str:
+        """serving, catching_up, stopped, silent or down."""
+        if not self.connected or (self.tick is None and self.last_error):
+            return "down"
+        if self.io_running is False or self.sql_running is False:
+            return "stopped"
+        lag_s = self.lag_s(clock, now)
+        if lag_s is None:
+            return "silent"
+        return "serving" if lag_s < 1.0 else "catching_up"
+
+
+def soonest_s(stamp: int, replicas: Iterable[ReplicaView], clock: TickClock, now: float) -> float | None:
+    """In how many seconds some replica will show `stamp`, if it goes on as it does; 0 when one does now, None when none may serve."""
+    soonest: float | None = None
+    committed_at = clock.committed_at(stamp)
+    for replica in replicas:
+        if replica.tick is None or not replica.may_serve(now):
+            continue
+        if replica.tick >= stamp:
+            return 0.0
+        if committed_at is None:
+            continue  # not committed yet, as far as is known: no telling
+        # It shows a commit `behind_s` late; if it stands still, the delay grows with the time since it reported.
+        expected = max(0.0, committed_at + replica.behind_s - now)
+        soonest = expected if soonest is None else min(soonest, expected)
+    return soonest
+
+
+def master_reason(
+    stamp: int, is_recorded: bool, replicas: Iterable[ReplicaView], clock: TickClock, spill_s: float, now: float
+) -> str | None:
+    """Why a read with this stamp must go to the master; None when it may wait for a replica."""
+    soonest = soonest_s(stamp, replicas, clock, now)
+    if soonest is None:
+        return "replica_down"
+    if soonest <= spill_s:
+        return None
+    return "recent_write" if is_recorded else "replica_lag"

@@ -1,0 +1,124 @@
+"""A replica's worker: answers the reads that its replica has already caught up with.
+
+It takes only tickets whose type the replica's update tick has reached, so the kernel never hands it a read that it could not
+answer (INV 5). Rows and tick come from one snapshot; where that snapshot is short of a ticket's stamp all the same (the
+replica was swapped in between), the read is handed back, and the front sends it to the master.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from tasksys_site.configuration import Configuration, DBSvr, Replica
+from workers import store
+from workers.database import Connection, replica_faults, replication_health
+from workers.front_link import FrontLink, local_socket_path
+from workers.lives import WorkerProcess, heed_leave
+from workers.messages import Base, Idle, Reads, ReplicaHealth, Ticked, Ticket, Wake, message_type
+from workers.process import StopFlag, now_ms
+from workers.queues import Queues
+
+HEALTH_EVERY_S = 1.0
+EAGER_LOOK_S = 0.003
+"""How often to look at the update tick while reads wait for it."""
+
+
+def slave_db_svr(configuration: Configuration, instance: str, replica: Replica, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
+    def live(link: FrontLink, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, link, connection).live()
+
+    path = local_socket_path(configuration, instance)
+    return WorkerProcess(replica.name, path, replica.endpoints, configuration.databases, replica_faults, live, stop, log)
+
+
+class _Life:
+    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, link: FrontLink, connection: Connection) -> None:
+        self._settings = settings
+        self._instance = instance
+        self._stop = stop
+        self._link = link
+        self._connection = connection
+        self._run_id = link.welcome.run_id
+        self._queue = Queues.open(link.welcome.queue_key).query
+        self._generation, self._base = link.welcome.generation, link.welcome.base
+        self._tick = 0
+        """The update tick; 0 while this replica shows none that counts."""
+        self._wake_number = 0
+        self._said_idle = -1
+        self._looked_at = 0.0
+        self._health_at = 0.0
+
+    def live(self) -> None:
+        while not self._stop:
+            self._hear(0)
+            if self._answer():
+                continue
+            eager = self._queue.depth() > 0
+            look_every_s = EAGER_LOOK_S if eager else self._settings.beat_ms / 1000
+            if time.monotonic() - self._looked_at >= look_every_s and self._look():
+                continue  # the tick has moved: there may be reads for us now
+            if self._said_idle != self._wake_number:
+                self._link.send(Idle(self._wake_number))
+                self._said_idle = self._wake_number
+            self._hear(max(0.001, self._looked_at + look_every_s - time.monotonic()))
+
+    def _hear(self, timeout_s: float) -> None:
+        for frame in self._link.receive(timeout_s):
+            if isinstance(frame, Wake):
+                self._wake_number = frame.number
+                self._said_idle = -1
+                self._looked_at = 0.0  # what was queued may wait for a tick that is already here
+            elif isinstance(frame, Base):
+                self._generation, self._base = frame.generation, frame.base
+                self._tick = 0
+            else:
+                heed_leave(frame)
+
+    def _look(self) -> bool:
+        """Look at the update tick, and once a second at the replication threads; True when the tick has moved."""
+        now = time.monotonic()
+        if now - self._health_at >= HEALTH_EVERY_S:
+            self._health_at = now
+            self._link.send(ReplicaHealth(self._connection.endpoint, *replication_health(self._connection)))
+        before = self._tick
+        generation, tick = store.read_tick(self._connection, self._instance)
+        self._note(generation, tick)
+        self._link.send(Ticked(generation, tick))
+        self._looked_at = time.monotonic()
+        return self._tick > before
+
+    def _note(self, generation: int, tick: int) -> None:
+        # A tick counts only within its generation: another master's timeline says nothing about ours.
+        self._tick = tick if generation == self._generation else 0
+
+    def _answer(self) -> bool:
+        """Answer a batch of the reads that the update tick admits; False when there was none."""
+        if not self._base or self._tick < self._base:
+            return False  # and never receive with 0, which would mean "any message"
+        tickets = self._queue.drain(self._run_id, -message_type(self._tick, self._base), self._settings.batch)
+        if not tickets:
+            return False
+        now = now_ms()
+        due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
+        expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
+        if not due:
+            self._link.send(Reads(self._generation, self._tick, [], expired, []))
+            return True
+        generation, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
+        self._note(generation, tick)
+        self._looked_at = time.monotonic()
+        answers, handed_back = prove(due, generation, tick, snapshots)
+        self._link.send(Reads(generation, tick, answers, expired, handed_back))
+        return True
+
+
+def prove(tickets: list[Ticket], generation: int, tick: int, snapshots: dict[int, bytes]) -> tuple[list[tuple[int, bytes]], list[int]]:
+    """The type was the filter, the snapshot is the proof: which reads it answers, and which it must hand back."""
+    answers, handed_back = [], []
+    for ticket in tickets:
+        if ticket.generation == generation and ticket.stamp <= tick:
+            answers.append((ticket.request_id, snapshots[ticket.uid]))
+        else:
+            handed_back.append(ticket.request_id)
+    return answers, handed_back

@@ -1,0 +1,79 @@
+"""A snapshot's JSON, built by the workers by hand: it is the hottest code of the system.
+
+Pure. Column values come in as the text that the database sends, so that no number is parsed only to be printed again. The
+strings among them were checked on their way into the database (periods) or come from us (states), and need no escaping.
+`open_snapshot` leaves the last brace off, so that the front can append who served the read, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from workers.changes import STATES, User
+
+TaskColumns: TypeAlias = "tuple[bytes, bytes, bytes, bytes, bytes | None, bytes | None, bytes]"
+"""task_id, period_key, progress, state's number, completed_at, claimed_at, revision: as text."""
+
+_STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
+
+
+def task_json(columns: TaskColumns) -> bytes:
+    task, period, progress, state, completed_at, claimed_at, revision = columns
+    return b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b}' % (
+        task,
+        period,
+        progress,
+        _STATE[state],
+        completed_at or b"null",
+        claimed_at or b"null",
+        revision,
+    )
+
+
+def open_snapshot(uid: bytes, generation: bytes, version: bytes, points: bytes, tasks: Iterable[bytes]) -> bytes:
+    """All but the closing of a snapshot; `tasks` are `task_json`s."""
+    return b'{"uid":%b,"generation":%b,"version":%b,"points":%b,"tasks":[%b]' % (uid, generation, version, points, b",".join(tasks))
+
+
+def user_snapshot(user: User, generation: int) -> bytes:
+    """The open snapshot of a user to whom changes have just been applied."""
+    tasks = (
+        task_json(
+            (
+                b"%d" % task,
+                period.encode(),
+                b"%d" % record.progress,
+                b"%d" % STATES.index(record.state),
+                _text(record.completed_at),
+                _text(record.claimed_at),
+                b"%d" % record.revision,
+            )
+        )
+        for (task, period), record in sorted(user.tasks.items())
+    )
+    return open_snapshot(b"%d" % user.uid, b"%d" % generation, b"%d" % user.version, b"%d" % user.points, tasks)
+
+
+def closing(served_by: str, reason: str | None, storable: bool) -> bytes:
+    """The end of a snapshot: what the front adds, and what is never cached."""
+    why = "null" if reason is None else f'"{reason}"'
+    return f',"served_by":"{served_by}","reason":{why},"storable":{"true" if storable else "false"}}}'.encode()
+
+
+_WRITTEN = closing("master", None, False)
+
+
+def write_answer(applied: bool, results: bytes, base_version: int, snapshot: bytes) -> bytes:
+    """Answer to a write. Its snapshot is never storable by itself: the asker's node has a script of its own for it."""
+    return b'{"applied":%b,"results":%b,"base_version":%d,"snapshot":%b%b,"purge":[]}' % (
+        b"true" if applied else b"false",
+        results,
+        base_version,
+        snapshot,
+        _WRITTEN,
+    )
+
+
+def _text(number: int | None) -> bytes | None:
+    return None if number is None else b"%d" % number

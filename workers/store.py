@@ -1,0 +1,174 @@
+"""All SQL on user data: what the workers read and write, and in which order.
+
+Leans on `database.Connection`. The order of statements in a write transaction is part of the protocol's proof (see
+docs/protocol.md); the callers decide what is in a batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from workers.changes import STATES, Record, User
+from workers.database import Connection
+from workers.snapshots import open_snapshot, task_json
+
+
+class Superseded(Exception):
+    """Another worker has claimed this instance: this one must never commit again."""
+
+
+class Claim(NamedTuple):
+    """A worker's right to write for its instance, and the fresh tick with which it took it."""
+
+    generation: int
+    tick: int
+    epoch: int
+
+
+class AppliedEvent(NamedTuple):
+    uid: int
+    event_id: str
+    result: str
+
+
+def read_snapshots(connection: Connection, instance: str, uids: Collection[int]) -> tuple[int, int, dict[int, bytes]]:
+    """Generation, tick and the open snapshots of these users, all of one moment: one statement, one snapshot (INV 5).
+
+    (0, 0, {}) where the database has no row of this instance. An unknown user is version 0 without tasks.
+    """
+    numbers = ",".join(map(str, uids))
+    rows = connection.query(
+        "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
+        " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
+        f" FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers}) LEFT JOIN user_task t ON t.uid = s.uid"
+        f" WHERE d.instance = '{instance}'"
+    )
+    if not rows:
+        return 0, 0, {}
+    generation, tick = rows[0][0] or b"0", rows[0][1] or b"0"
+    users: dict[bytes, tuple[bytes, bytes, list[bytes]]] = {}
+    for row in rows:
+        uid = row[2]
+        if uid is None:
+            break  # none of these users is known
+        if uid not in users:
+            users[uid] = (row[3] or b"0", row[4] or b"0", [])
+        if row[5] is not None:
+            users[uid][2].append(task_json(row[5:]))  # type: ignore[arg-type]  # the columns' own NULLs
+    snapshots = {}
+    for number in uids:
+        text = b"%d" % number
+        version, points, tasks = users.get(text) or (b"0", b"0", [])
+        snapshots[number] = open_snapshot(text, generation, version, points, tasks)
+    return int(generation), int(tick), snapshots
+
+
+def read_tick(connection: Connection, instance: str) -> tuple[int, int]:
+    """(generation, tick) as this database shows them; (0, 0) where it has no row of this instance yet."""
+    rows = connection.query(f"SELECT generation, tick FROM db_info WHERE instance = '{instance}'")
+    return (int(rows[0][0] or 0), int(rows[0][1] or 0)) if rows else (0, 0)
+
+
+def claim_instance(connection: Connection, instance: str) -> Claim:
+    """Supersede every earlier worker of this instance and commit a fresh tick (INV 3).
+
+    Waits for the row lock of a predecessor that is still in a transaction; the server ends an idle one.
+    """
+    connection.execute(
+        "INSERT IGNORE INTO db_info (instance, generation, fork_tick, tick, wall_us, worker_epoch) VALUES (%s, 1, 0, 1, %s, 0)",
+        (instance, _wall_us()),
+    )
+    connection.execute("BEGIN")
+    connection.execute(
+        "UPDATE db_info SET worker_epoch = worker_epoch + 1, tick = tick + 1, wall_us = %s WHERE instance = %s", (_wall_us(), instance)
+    )
+    ((generation, tick, epoch),) = connection.execute("SELECT generation, tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))
+    connection.execute("COMMIT")
+    return Claim(generation, tick, epoch)
+
+
+def begin_write(connection: Connection, instance: str, epoch: int) -> int:
+    """Open a write transaction by taking its tick, and wait until the row is locked. Raises Superseded.
+
+    Awaited alone, before anything else is sent: a COMMIT that a frozen server finds later cannot come without it, and the
+    lock keeps a predecessor from committing after its successor's fresh tick.
+    """
+    connection.execute("BEGIN")
+    matched, tick = connection.execute_counting(
+        "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s WHERE instance = %s AND worker_epoch = %s",
+        (_wall_us(), instance, epoch),
+    )
+    if matched != 1:
+        connection.execute("ROLLBACK")
+        raise Superseded(f"epoch {epoch} of instance {instance} is over")
+    return tick
+
+
+def commit(connection: Connection) -> None:
+    connection.execute("COMMIT")
+
+
+def roll_back(connection: Connection) -> None:
+    connection.execute("ROLLBACK")
+
+
+def load_users(connection: Connection, uids: Collection[int]) -> dict[int, User]:
+    """These users as they are now, unknown ones with version 0."""
+    users = {uid: User(uid) for uid in uids}
+    numbers = ",".join(map(str, uids))
+    rows = connection.execute(
+        "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
+        f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({numbers})"
+    )
+    for uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in rows:
+        user = users[uid]
+        user.version, user.points = version, points
+        if task is not None:
+            user.tasks[task, period] = Record(progress, STATES[state], completed_at, claimed_at, revision)
+    return users
+
+
+def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], str]:
+    """The results of those of these (uid, event id) that were applied before."""
+    pairs = list(events)
+    # An OR of pairs, not a row IN: the optimizer makes one range of each.
+    condition = " OR ".join(["(uid = %s AND event_id = %s)"] * len(pairs))
+    rows = connection.execute(
+        f"SELECT uid, event_id, result FROM applied_event WHERE {condition}", [value for pair in pairs for value in pair]
+    )
+    return {(uid, event_id): result for uid, event_id, result in rows}
+
+
+def save(connection: Connection, users: Iterable[User], events: list[AppliedEvent], now_ms: int) -> None:
+    """Write back what was applied: cleared tasks, touched records, versions, event ids. The caller commits."""
+    users = sorted(users, key=lambda user: user.uid)
+    cleared = [user.uid for user in users if user.cleared]
+    if cleared:
+        connection.execute(f"DELETE FROM user_task WHERE uid IN ({','.join(map(str, cleared))})")
+    connection.execute_many(
+        "INSERT INTO user_state (uid, version, points, updated_at) VALUES (%s, %s, %s, %s)"
+        " ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at)",
+        [(user.uid, user.version, user.points, now_ms) for user in users],
+    )
+    connection.execute_many(
+        "INSERT INTO user_task (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+        " ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
+        " claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
+        [_task_row(user, key) for user in users for key in sorted(user.touched)],
+    )
+    connection.execute_many(
+        "INSERT INTO applied_event (uid, event_id, result, day) VALUES (%s, %s, %s, UTC_DATE())",
+        [(event.uid, event.event_id, event.result) for event in events],
+    )
+
+
+def _task_row(user: User, key: tuple[int, str]) -> tuple[object, ...]:
+    record = user.tasks[key]
+    return (user.uid, *key, record.progress, STATES.index(record.state), record.completed_at, record.claimed_at, record.revision)
+
+
+def _wall_us() -> int:
+    return time.time_ns() // 1000

@@ -1,0 +1,116 @@
+"""What a front knows of users: stamps, writes in flight, recently accepted writes, and the floor.
+
+Pure: opens nothing, reads no clock but the one passed in. The front asks it; the queues carry its answer as the message
+type. Bounded by the replicas' lag, not by the number of users: a stamp that every configured replica has passed is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+
+class UserInfo:
+    """uid -> stamp and in-flight marks of one DBSvr, in the ticks of one generation."""
+
+    def __init__(self, max_stamps: int) -> None:
+        self._max_stamps = max_stamps
+        # In the order in which they were set: the first is the oldest stamp. (A plain dict finds its first entry slowly
+        # once many before it have been deleted.)
+        self._stamps: OrderedDict[int, int] = OrderedDict()
+        self._in_flight: dict[int, int] = {}
+        # uid -> (number, moment) of his newest accepted write, oldest first: decides whether an answer may be stored.
+        self._accepted: OrderedDict[int, tuple[int, float]] = OrderedDict()
+        self._accept_number = 0
+        self.floor = 0
+        self.floor_rises = {"start": 0, "worker": 0, "dropped": 0, "lru": 0}
+
+    def __len__(self) -> int:
+        return len(self._stamps)
+
+    @property
+    def users_in_flight(self) -> int:
+        return len(self._in_flight)
+
+    @property
+    def accept_number(self) -> int:
+        """Counts accepted writes; a read notes it at its arrival."""
+        return self._accept_number
+
+    def stamp(self, uid: int) -> int:
+        """The tick that a server must have reached before it may answer a read of this user."""
+        recorded = self._stamps.get(uid, 0)
+        return recorded if recorded > self.floor else self.floor
+
+    def recorded_stamp(self, uid: int) -> int | None:
+        return self._stamps.get(uid)
+
+    def is_in_flight(self, uid: int) -> bool:
+        return uid in self._in_flight
+
+    def accept_write(self, uid: int, now: float) -> None:
+        """A write was accepted: until `decide_write`, the user's reads belong to the master (INV 2)."""
+        self._in_flight[uid] = self._in_flight.get(uid, 0) + 1
+        self._accept_number += 1
+        self._accepted[uid] = (self._accept_number, now)
+        self._accepted.move_to_end(uid)
+
+    def decide_write(self, uid: int, stamp: int | None) -> None:
+        """A write's outcome is known: set the stamp, then take the mark away. Call it before the client is answered (INV 1).
+
+        `stamp` is None only for a write that certainly was not begun.
+        """
+        if stamp is not None:
+            self.raise_stamp(uid, stamp)
+        left = self._in_flight.get(uid, 0) - 1
+        if left > 0:
+            self._in_flight[uid] = left
+        else:
+            self._in_flight.pop(uid, None)
+
+    def raise_stamp(self, uid: int, stamp: int) -> None:
+        if self._stamps.get(uid, 0) >= stamp:
+            return
+        self._stamps[uid] = stamp
+        self._stamps.move_to_end(uid)
+        while len(self._stamps) > self._max_stamps:
+            self._drop_oldest("lru")
+
+    def raise_floor(self, tick: int, cause: str) -> None:
+        """Knowledge may have been lost: nobody's read may be answered below `tick` (INV 3, INV 4)."""
+        if tick > self.floor:
+            self.floor = tick
+            self.floor_rises[cause] += 1
+
+    def forget_passed(self, update_ticks: Iterable[int | None]) -> None:
+        """Drop the stamps that every configured replica has passed. None is a replica of which nothing is known."""
+        ticks = list(update_ticks)
+        if not ticks or any(tick is None for tick in ticks):
+            return
+        passed = min(tick for tick in ticks if tick is not None)
+        while self._stamps:
+            uid = next(iter(self._stamps))
+            if self._stamps[uid] > passed:
+                break
+            self._drop_oldest("dropped")
+
+    def _drop_oldest(self, cause: str) -> None:
+        uid = next(iter(self._stamps))
+        # The floor first: without the stamp it is all that keeps the user's reads from an older replica (INV 4).
+        self.raise_floor(self._stamps[uid], cause)
+        del self._stamps[uid]
+
+    def written_since(self, uid: int, accept_number: int) -> bool:
+        """Was a write of this user in flight, or accepted after `accept_number`? Then an answer must not be stored (INV 8)."""
+        if uid in self._in_flight:
+            return True
+        accepted = self._accepted.get(uid)
+        return accepted is not None and accepted[0] > accept_number
+
+    def forget_accepted(self, before: float) -> None:
+        """Forget accepted writes older than `before`; no read that old is still unanswered."""
+        while self._accepted:
+            uid = next(iter(self._accepted))
+            if self._accepted[uid][1] >= before:
+                break
+            del self._accepted[uid]

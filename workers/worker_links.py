@@ -1,0 +1,81 @@
+"""The front's end of the local socket: one connection for each worker, and when to wake it.
+
+A worker sleeps only after it has said how far it has drained (Idle with the number of the last wake-up it heard). It is
+woken again when something was queued since: no wake-up is lost, and a busy worker is sent none (INV 6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from workers.messages import Frame, FrameSplitter, Hello, Idle, Wake, decode_from_worker, encode_frame
+
+if TYPE_CHECKING:
+    from workers.dispatch import Dispatch
+
+
+class WorkerLink(asyncio.Protocol):
+    def __init__(self, dispatch: Dispatch, log: logging.Logger) -> None:
+        self._dispatch = dispatch
+        self._log = log
+        self._splitter = FrameSplitter()
+        self._transport: asyncio.Transport | None = None
+        self.server = ""
+        self.pid: int | None = None
+        self._asleep = False
+        self._wakes = 0
+        self._queued_since_wake = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for body in self._splitter.feed(data):
+                self._hear(body)
+        except (ValueError, msgspec.MsgspecError) as error:
+            self._log.error("a worker speaks another language, cutting it: %s", error)
+            self.close()
+
+    def _hear(self, body: bytes) -> None:
+        frame = decode_from_worker(body)
+        if isinstance(frame, Idle):
+            self._note_idle(frame.number)
+        elif isinstance(frame, Hello):
+            self.server, self.pid = frame.server, frame.pid
+            self._dispatch.greet(self)
+        else:
+            self._dispatch.hear(self, frame)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self._dispatch.part(self)
+
+    def send(self, frame: Frame) -> None:
+        if self._transport is not None:
+            self._transport.write(encode_frame(frame))
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def wake(self) -> None:
+        """Something was queued that this worker may take."""
+        if self._asleep:
+            self._asleep = False
+            self._queued_since_wake = False
+            self._wakes += 1
+            self.send(Wake(self._wakes))
+        else:
+            self._queued_since_wake = True
+
+    def _note_idle(self, number: int) -> None:
+        if number < self._wakes:
+            return  # said before it heard our last wake-up
+        self._asleep = True
+        if self._queued_since_wake:
+            self.wake()

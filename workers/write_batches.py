@@ -1,0 +1,111 @@
+"""Writes as transactions: one for a whole batch, and each request by itself when the batch is refused.
+
+Leans on `changes` for what a write does and on `store` for the statements and their order. Says what became of each write
+in `Writes` frames; decides nothing about who is told.
+"""
+
+from __future__ import annotations
+
+import time
+
+from workers import store
+from workers.changes import User, apply_changes, clear, encode_results
+from workers.database import Connection, NoRoom, StatementRefused, TryAgain
+from workers.messages import Write, Writes
+from workers.protocol import BadArgument, DBSvrError, MasterDown, Refused, parse_changes
+from workers.snapshots import user_snapshot, write_answer
+from workers.store import AppliedEvent
+
+TRIES = 5
+"""How often a batch that met a deadlock or a lock wait is tried."""
+
+
+class WriteBatches:
+    """The writing side of one life of a master worker: its epoch fences every transaction."""
+
+    def __init__(self, connection: Connection, instance: str, epoch: int, generation: int) -> None:
+        self._connection = connection
+        self._instance = instance
+        self._epoch = epoch
+        self.generation = generation
+
+    def beat(self) -> int:
+        """Commit an empty transaction; its tick. Raises NoRoom, Superseded, DatabaseGone."""
+        try:
+            tick = store.begin_write(self._connection, self._instance, self._epoch)
+            store.commit(self._connection)
+        except (TryAgain, NoRoom):
+            store.roll_back(self._connection)
+            raise NoRoom("the beat was refused") from None
+        return tick
+
+    def write(self, writes: list[Write], expired: list[int]) -> list[Writes]:
+        """Apply the batch; one frame for each transaction that it took. Raises Superseded, DatabaseGone."""
+        try:
+            return [self._try(writes, expired)]
+        except (StatementRefused, TryAgain) as error:
+            # One of them is poisonous, or keeps meeting a lock: alone it fails alone.
+            if len(writes) > 1:
+                return [self._none(expired), *(frame for write in writes for frame in self.write([write], []))]
+            kind: DBSvrError = Refused(str(error)) if isinstance(error, StatementRefused) else MasterDown(f"locked: {error}")
+            return [self._none(expired, writes, kind)]
+        except NoRoom as error:
+            return [self._none(expired, writes, MasterDown(f"the master cannot write: {error}"))]
+
+    def _none(self, expired: list[int], refused: list[Write] | None = None, error: DBSvrError | None = None) -> Writes:
+        sentence = [(write.request_id, error.code, str(error)) for write in refused or []] if error else []
+        return Writes(self.generation, 0, 0.0, [], sentence, expired)
+
+    def _try(self, writes: list[Write], expired: list[int]) -> Writes:
+        if not writes:
+            return self._none(expired)
+        for attempt in range(TRIES):
+            started_at = time.monotonic()
+            try:
+                tick, outcomes, refused = self._transaction(writes)
+            except TryAgain:
+                store.roll_back(self._connection)
+                if attempt == TRIES - 1:
+                    raise
+            except (StatementRefused, NoRoom):
+                store.roll_back(self._connection)
+                raise
+            else:
+                return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, outcomes, refused, expired)
+        raise AssertionError("unreachable: the last try raises")
+
+    def _transaction(self, writes: list[Write]) -> tuple[int, list[tuple[int, bool, bytes]], list[tuple[int, str, str]]]:
+        connection = self._connection
+        tick = store.begin_write(connection, self._instance, self._epoch)
+        users = store.load_users(connection, {write.uid for write in writes})
+        results = store.load_events(connection, ((write.uid, write.event_id) for write in writes))
+        now = time.time_ns() // 1_000_000
+        outcomes: list[tuple[int, bool, bytes]] = []
+        refused: list[tuple[int, str, str]] = []
+        events: list[AppliedEvent] = []
+        changed: dict[int, User] = {}
+        for write in writes:
+            user, key = users[write.uid], (write.uid, write.event_id)
+            base_version = user.version
+            known = results.get(key)
+            if known is None:
+                try:
+                    result = _apply(user, write, now)
+                except BadArgument as error:
+                    refused.append((write.request_id, error.code, str(error)))
+                    continue
+                results[key] = result
+                events.append(AppliedEvent(write.uid, write.event_id, result))
+                changed[user.uid] = user
+            answer = write_answer(known is None, results[key].encode(), base_version, user_snapshot(user, self.generation))
+            outcomes.append((write.request_id, known is None, answer))
+        store.save(connection, changed.values(), events, now)
+        store.commit(connection)
+        return tick, outcomes, refused
+
+
+def _apply(user: User, write: Write, now_ms: int) -> str:
+    if write.is_clear:
+        clear(user)
+        return "[]"
+    return encode_results(apply_changes(user, parse_changes(write.changes), now_ms)).decode()
