@@ -6,6 +6,7 @@ processes, started once a session; `fresh_stack` is one of a test's own, for tes
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,9 +53,11 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     """Stacks of the test's own, pipeline only (no Django, no Redis); ended with the test, and nothing may be left of them."""
     made: list[PrivateStack] = []
 
-    def make(replicas: int = 1, **settings: object) -> PrivateStack:
+    def make(replicas: int = 1, double: str = "", **settings: object) -> PrivateStack:
         stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings)
         made.append(stack)
+        if double:
+            stack.front.command = [sys.executable, "-m", "tests.consistency.doubles", double]
         stack.start_databases()
         stack.create_user_tables()
         stack.start_dbsvr()

@@ -116,9 +116,10 @@ class PrivateStack:
         self.configuration_file = directory / "tasksys.toml"
         self._write_configuration(dict(settings or {}))
         self.environment = {FILE_VARIABLE: str(self.configuration_file)}
-        self.front = self._worker("front")
-        self.master_worker = self._worker("master_db_svr")
-        self.replica_workers = {name: self._worker("slave_db_svr", "--replica", name) for name in self.replicas}
+        self._others = 0
+        self.front = self.another("front")
+        self.master_worker = self.another("master_db_svr")
+        self.replica_workers = {name: self.another("slave_db_svr", "--replica", name) for name in self.replicas}
 
     @property
     def replica(self) -> MariaDBServer:
@@ -144,6 +145,12 @@ class PrivateStack:
                 del os.environ[FILE_VARIABLE]
             else:
                 os.environ[FILE_VARIABLE] = before
+
+    def another(self, process: str, *arguments: str) -> StackProcess:
+        """One more process of that kind, with a log of its own; not started, and for the caller to end."""
+        self._others += 1
+        command = [sys.executable, "-m", "workers", process, "--instance", "a", *arguments]
+        return StackProcess(f"{process}-{self._others}", command, self.directory / f"{process}-{self._others}.log", self.environment)
 
     def start_databases(self) -> None:
         """Master and replicas, replicating, with schemas and accounts, and no tables yet."""
@@ -224,11 +231,6 @@ class PrivateStack:
         if not wait_until(condition, timeout_s):
             logs = "\n".join(f"--- {process.name}\n{process.last_log_lines()}" for process in self.dbsvr_processes)
             raise ServerFailed(f"{complaint} within {timeout_s:g} s; stats: {self.stats()}\n{logs}")
-
-    def _worker(self, *arguments: str) -> StackProcess:
-        name = "-".join(argument for argument in arguments if not argument.startswith("--"))
-        command = [sys.executable, "-m", "workers", arguments[0], "--instance", "a", *arguments[1:]]
-        return StackProcess(name, command, self.directory / f"{name}.log", self.environment)
 
     def _write_configuration(self, dbsvr: dict[str, object]) -> None:
         secrets_dir = self.directory / "secrets"

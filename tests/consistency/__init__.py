@@ -1,0 +1,1 @@
+"""The consistency checker: clients against the real stack under faults, their history recorded and judged."""
