@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from deploy.local.private_stack import PrivateStack
 from tests import session
@@ -68,3 +69,16 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         stack.stop()
     for stack in made:
         assert_nothing_is_left(stack)
+
+
+@pytest.fixture(scope="session")
+def django_on_stack(session_stack: PrivateStack, django_db_blocker: DjangoDbBlocker) -> Iterator[PrivateStack]:
+    """Django in this process, on the stack's real databases: no test database, no transaction around a test.
+
+    What a test writes is committed, as other processes must see it; so tests use names of their own and clean nothing.
+    """
+    from django.db import connections
+
+    with django_db_blocker.unblock():
+        yield session_stack
+        connections.close_all()

@@ -140,7 +140,7 @@ class Commands:
         if not client.is_authenticated:
             raise NotAuthenticated("HELLO must be called with AUTH here")
         client.protocol = int(protocol)
-        facts = [b"server", b"tasksys", b"version", b"7.0.0", b"proto", client.protocol, b"id", client.client_id]
+        facts: list[bytes | int] = [b"server", b"tasksys", b"version", b"7.0.0", b"proto", client.protocol, b"id", client.client_id]
         facts += [b"mode", b"standalone", b"role", b"master"]
         body = b"".join(b":%d\r\n" % fact if isinstance(fact, int) else bulk(fact) for fact in facts)
         head = b"%%%d\r\n" % (len(facts) // 2 + 1) if client.protocol == 3 else b"*%d\r\n" % (len(facts) + 2)

@@ -81,7 +81,6 @@ class Dispatch:
         self._touched: set[Client] = set()
         self._best_replica_tick = 0
         self._stale_tickets = 0
-        self._clear_turn_given = 0.0
         self._closings: dict[tuple[str, str | None, bool], bytes] = {}
         self._open_queues()
 
@@ -142,13 +141,13 @@ class Dispatch:
             reason = "fresh_start"
         elif users.is_in_flight(uid):
             reason = "in_flight"
+            request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
         else:
             request.stamp = users.stamp(uid)
             if request.stamp <= self._best_replica_tick:
                 self.counts.reads_safe += 1
             else:
-                is_recorded = users.recorded_stamp(uid) == request.stamp
-                reason = master_reason(request.stamp, is_recorded, self.replicas.values(), self.clock, self.settings.spill_ms / 1000, now)
+                reason = self._master_reason(request, now)
         if reason is not None and self.master.is_down:
             if reason in ("in_flight", "fresh_start"):
                 self._close(request)
@@ -183,6 +182,8 @@ class Dispatch:
         except QueueGone:
             self._mend_queues(now)
         self._wake("master")
+        if is_clear:
+            self._offer_clear_turn(now)
 
     # -- from workers
 
@@ -241,6 +242,8 @@ class Dispatch:
             replica.endpoint, replica.io_running = frame.endpoint, frame.io_running
             replica.sql_running, replica.last_error = frame.sql_running, frame.last_error
         self._move_up(now)
+        if isinstance(frame, Reads | Writes) and len(self.clear_lane):
+            self._offer_clear_turn(now)
         self.flush_touched()
 
     def _begin_life(self, ready: Ready, now: float) -> None:
@@ -413,23 +416,39 @@ class Dispatch:
         for request in late:
             self._time_out(request, now)
         aged_before = now - self.settings.age_limit_ms / 1000
-        aged = [request for request in self._oldest_of(self.replica_lane) if request.line_moment <= aged_before]
-        for request in aged:
-            self._stale_tickets += request.request_id in self.replica_lane.sent
-            self._send_again(request.request_id, "aged", now)
+        for request in self._oldest_of(self.replica_lane):
+            reason = "aged" if request.line_moment <= aged_before else self._late_reason(request, now)
+            if reason is not None:
+                self._stale_tickets += request.request_id in self.replica_lane.sent
+                self._send_again(request.request_id, reason, now)
         self._sweep(now_ms)
-        oldest_clear = self.clear_lane.oldest_arrival()
-        turn_s = self.settings.clear_age_limit_ms / 1000
-        if oldest_clear is not None and now - max(oldest_clear, self._clear_turn_given) >= turn_s and "master" in self._links:
-            self._clear_turn_given = now - turn_s + 0.1
-            self._links["master"].send(ClearTurn())
-            self._wake("master")
+        self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self.settings.deadline_ms / 1000)
         self.counts.read_latency.turn(now)
         self.counts.write_latency.turn(now)
         self._note_best_tick(now)
         self._move_up(now)
         self.flush_touched()
+
+    def _late_reason(self, request: Request, now: float) -> str | None:
+        """Why a read that waits for a replica had better not: it has turned out to be further behind than it seemed."""
+        if request.stamp <= self._best_replica_tick or not self.master.is_ready:
+            return None
+        return self._master_reason(request, now)
+
+    def _master_reason(self, request: Request, now: float) -> str | None:
+        is_recorded = self.users.recorded_stamp(request.uid) == request.stamp
+        return master_reason(request.stamp, is_recorded, self.replicas.values(), self.clock, self.settings.spill_ms / 1000, now)
+
+    def _offer_clear_turn(self, now: float) -> None:
+        """Deletions come last: when nothing else waits, or when the oldest has waited past its limit (INV 7)."""
+        oldest, link = self.clear_lane.oldest_arrival(), self._links.get("master")
+        if oldest is None or link is None:
+            return
+        is_overdue = now - oldest >= self.settings.clear_age_limit_ms / 1000
+        if is_overdue or not (len(self.finish_lane) or len(self.master_lane) or len(self.replica_lane)):
+            link.send(ClearTurn(is_overdue))
+            self._wake("master")
 
     @staticmethod
     def _oldest_of(lane: Lane) -> list[Request]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tasksys_site.configuration import Configuration, in_project
-from workers.messages import Frame, FrameSplitter, FromFront, Hello, Welcome, decode_from_front, encode_frame
+from workers.messages import Frame, FrameSplitter, FromFront, Hello, Leave, Welcome, decode_from_front, encode_frame
 
 MAX_SOCKET_PATH_BYTES = 107
 SEND_TIMEOUT_S = 10.0
@@ -79,6 +79,20 @@ class FrontLink:
             except (OSError, ValueError, msgspec.MsgspecError) as error:
                 raise FrontGone(str(error)) from error
         return frames
+
+    def put_back(self, frames: list[FromFront]) -> None:
+        """Frames received too early: the next `receive` gives them first."""
+        self._ready = [*frames, *self._ready]
+
+    def was_told_to_leave(self) -> bool:
+        """After the front is gone: was Leave its last word? A failed send comes before one has read it."""
+        try:
+            self._socket.settimeout(0)
+            while data := self._socket.recv(1 << 18):
+                self._ready += [decode_from_front(body) for body in self._splitter.feed(data)]
+        except (OSError, ValueError, msgspec.MsgspecError):
+            pass  # what has come so far is all there is
+        return any(isinstance(frame, Leave) for frame in self._ready)
 
     def close(self) -> None:
         self._socket.close()

@@ -51,6 +51,9 @@ class WorkerProcess:
                     finally:
                         connection.close()
             except FrontGone as error:
+                if link is not None and link.was_told_to_leave():
+                    self.log.error("superseded, leaving for good: another worker has come to this front")
+                    return Exit.SUPERSEDED
                 complaint.say(f"no front: {error}")
             except (DatabaseGone, DatabaseUnfit, StatementRefused, NoRoom, TryAgain, QueueGone) as error:
                 complaint.say(f"starting over: {type(error).__name__} {error}")
@@ -79,8 +82,10 @@ class WorkerProcess:
                 complaint.say(sentence)
                 link.send(Down(sentence))
             self.stop.wait(DATABASE_RETRY_S)
-            for frame in link.receive(0):
+            frames = link.receive(0)
+            for frame in frames:
                 heed_leave(frame)
+            link.put_back(frames)  # a base set meanwhile is for the life to come
         return None
 
 

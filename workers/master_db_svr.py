@@ -50,7 +50,7 @@ class _Life:
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
-        self._clear_turn = False
+        self._clear_turn: ClearTurn | None = None
         self._last_read_at = time.monotonic()
         self._last_commit_at = 0.0
 
@@ -77,7 +77,7 @@ class _Life:
                 self._wake_number = frame.number
                 self._said_idle = -1
             elif isinstance(frame, ClearTurn):
-                self._clear_turn = True
+                self._clear_turn = frame
             else:
                 heed_leave(frame)
 
@@ -86,14 +86,21 @@ class _Life:
         self._beat_if_due()
         wrote = self._write(self._queues.finish.drain(self._run_id, 0, self._settings.batch))
         starving = time.monotonic() - self._last_read_at >= self._settings.age_limit_ms / 1000
-        if wrote and not starving:
+        if wrote and not starving and not self._clear_turn:
             return True
         # With writes coming without a pause, reads get one batch now and then (INV 7).
         did_read = self._read()
-        if self._clear_turn or not (wrote or did_read or self._queues.query.depth()):
-            self._clear_turn = False
-            return self._write(self._queues.clear.drain(self._run_id, 0, self._settings.batch)) or wrote or did_read
-        return wrote or did_read
+        return self._clear(is_quiet=not (wrote or did_read)) or wrote or did_read
+
+    def _clear(self, is_quiet: bool) -> bool:
+        """Take a batch of clears when the front has said that it is their turn, and nothing has come since."""
+        turn, self._clear_turn = self._clear_turn, None
+        if turn is None:
+            return False
+        queues = self._queues
+        if not turn.is_overdue and not (is_quiet and queues.finish.depth() == 0 and queues.query.depth() == 0):
+            return False  # the front will say it again
+        return self._write(queues.clear.drain(self._run_id, 0, self._settings.batch))
 
     def _beat_if_due(self) -> None:
         if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:

@@ -80,7 +80,12 @@ class Wake(Frame, frozen=True):
 
 
 class ClearTurn(Frame, frozen=True):
-    """A clear has waited past its limit: take one batch of clears although writes or reads wait."""
+    """Clears may be taken: no other request waits, also none in line at the front, which a worker cannot see.
+
+    `is_overdue`: the oldest has waited past its limit; take one batch although writes or reads wait.
+    """
+
+    is_overdue: bool
 
 
 class Write(Frame, frozen=True):

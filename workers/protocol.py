@@ -19,9 +19,9 @@ MAX_CHANGES_BYTES = 256 * 1024
 MAX_TASK = 2**32 - 1
 MAX_VALUE = 2**53 - 1
 """Bound of progress, target and points: what every JSON reader holds exactly."""
-EVENT_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,63}$")
-PERIOD_KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,31}$")
-NODE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}$")
+EVENT_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,63}\Z")
+PERIOD_KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,31}\Z")
+NODE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
 
 IN_PROGRESS, COMPLETED, CLAIMED = "in_progress", "completed", "claimed"
 

@@ -13,6 +13,9 @@ import sysv_ipc
 
 from workers.messages import TICKET, Ticket, decode_ticket
 
+# A queue that was removed: ExistentialError when it goes while we are in the call, EINVAL afterwards.
+_GONE = (sysv_ipc.ExistentialError, OSError)
+
 
 class QueueGone(Exception):
     """The queue was removed, by a front that ended or from outside (`ipcrm`)."""
@@ -30,7 +33,7 @@ class Queue:
             self._queue.send(message, False, message_type)
         except sysv_ipc.BusyError:
             return False
-        except sysv_ipc.ExistentialError as error:
+        except _GONE as error:
             raise QueueGone from error
         return True
 
@@ -46,7 +49,7 @@ class Queue:
                 message, _ = receive(False, message_type)
             except sysv_ipc.BusyError:
                 break
-            except sysv_ipc.ExistentialError as error:
+            except _GONE as error:
                 raise QueueGone from error
             ticket = decode_ticket(message)
             if ticket is not None and ticket.run_id == run_id:
@@ -57,11 +60,11 @@ class Queue:
         """How many messages wait. Raises QueueGone."""
         try:
             return int(self._queue.current_messages)
-        except sysv_ipc.ExistentialError as error:
+        except _GONE as error:
             raise QueueGone from error
 
     def remove(self) -> None:
-        with contextlib.suppress(sysv_ipc.ExistentialError):
+        with contextlib.suppress(*_GONE):
             self._queue.remove()
 
 
@@ -83,7 +86,7 @@ class Queues:
         """The queues that a front has made. Raises QueueGone."""
         try:
             return cls(*(Queue(sysv_ipc.MessageQueue(key + offset, max_message_size=TICKET.size)) for offset in range(3)))
-        except sysv_ipc.ExistentialError as error:
+        except _GONE as error:
             raise QueueGone from error
 
     def remove(self) -> None:

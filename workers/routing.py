@@ -15,6 +15,8 @@ from workers.tick_clock import TickClock
 SILENT_S = 1.0
 """A replica whose worker has said nothing for so long is not counted on."""
 
+OVERDUE_S = 0.05
+
 
 @dataclass(slots=True)
 class ReplicaView:
@@ -24,17 +26,22 @@ class ReplicaView:
     connected: bool = False
     pid: int | None = None
     tick: int | None = None
-    behind_s: float = 0.0
     reported_at: float = 0.0
+    delay_at_least_s: float = 0.0
+    delay_at_most_s: float = 0.0
+    """How late it showed a commit when its tick last advanced: between the age of the first it lacked and of the last it had."""
     endpoint: str = ""
     io_running: bool | None = None
     sql_running: bool | None = None
     last_error: str = ""
 
     def note_tick(self, tick: int | None, clock: TickClock, now: float) -> None:
+        if tick is not None and tick != self.tick:
+            shown_at = clock.committed_at(tick)
+            self.delay_at_least_s = clock.age_of_first_after(tick, now)
+            self.delay_at_most_s = 0.0 if shown_at is None else now - shown_at
         self.tick = tick
         self.reported_at = now
-        self.behind_s = clock.age_of_first_after(tick, now) if tick is not None else 0.0
 
     def may_serve(self, now: float) -> bool:
         return self.connected and self.tick is not None and now - self.reported_at < SILENT_S
@@ -68,8 +75,11 @@ def soonest_s(stamp: int, replicas: Iterable[ReplicaView], clock: TickClock, now
             return 0.0
         if committed_at is None:
             continue  # not committed yet, as far as is known: no telling
-        # It shows a commit `behind_s` late; if it stands still, the delay grows with the time since it reported.
-        expected = max(0.0, committed_at + replica.behind_s - now)
+        age_s = now - committed_at
+        if age_s > replica.delay_at_most_s + OVERDUE_S:
+            expected = age_s  # it should be there by now: the replica has slowed down or stands, and may take as long again
+        else:
+            expected = max(0.0, replica.delay_at_least_s - age_s)
         soonest = expected if soonest is None else min(soonest, expected)
     return soonest
 

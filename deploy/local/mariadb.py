@@ -75,9 +75,7 @@ class Accounts(Protocol):
 class MariaDBServer(ServerProcess):
     program = "mariadbd"
 
-    def __init__(
-        self, name: str, directory: Path, port: int, server_id: int, read_only: bool = False, options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, name: str, directory: Path, port: int, server_id: int, read_only: bool = False, options: Sequence[str] = ()) -> None:
         super().__init__(name, directory, port, options)
         self.server_id = server_id
         self.read_only = read_only
@@ -129,9 +127,13 @@ class MariaDBServer(ServerProcess):
             *DURABLE,
             *REPLICATION,
             *SMALL,
-            *((f"--user={self.data.owner()}",) if os.geteuid() == 0 and self.data.exists() else ()),
+            *((f"--user={self._owner()}",) if os.geteuid() == 0 else ()),
             *self.options,
         ]
+
+    def _owner(self) -> str:
+        """Root must say as whom the server runs: as the owner of its data, who is ourselves before there is any."""
+        return self.data.owner() if self.data.exists() else _system_user()
 
     def is_ready(self) -> bool:
         try:

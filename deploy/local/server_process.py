@@ -6,6 +6,7 @@ server's directory, so a server that another process started (supervisord does, 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -84,8 +85,11 @@ class ServerProcess:
     def wait_until_ready(self, timeout_s: float) -> None:
         """Wait for an answer; ServerFailed when the process ends before, or the time does."""
         process = self._process
-        gone = (lambda: process.poll() is not None) if process is not None else (lambda: False)
-        if not wait_until(lambda: gone() or self.is_ready(), timeout_s) or gone():
+
+        def has_ended() -> bool:
+            return process is not None and process.poll() is not None
+
+        if not wait_until(lambda: has_ended() or self.is_ready(), timeout_s) or has_ended():
             self.kill()
             raise ServerFailed(f"{self.name} did not start:\n{self.last_log_lines()}")
 
@@ -120,10 +124,8 @@ class ServerProcess:
     def _signal(self, number: signal.Signals) -> None:
         pid = self.pid
         if pid is not None:
-            try:
+            with contextlib.suppress(ProcessLookupError):  # it ended in between, which is what the caller sees next anyway
                 os.kill(pid, number)
-            except ProcessLookupError:
-                pass  # it ended in between, which is what the caller sees next anyway
 
     def _is_ours(self, pid: int) -> bool:
         """A pid file may be left over and its number given to another program since."""
@@ -157,13 +159,13 @@ def remove_socket_directory(socket: Path, directory: Path) -> None:
         shutil.rmtree(socket.parent, ignore_errors=True)
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float) -> bool:
+def wait_until(condition: Callable[[], bool], timeout_s: float, every_s: float = POLL_S) -> bool:
     """Whether `condition` came true within the time."""
     until = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() >= until:
             return False
-        time.sleep(POLL_S)
+        time.sleep(every_s)
     return True
 
 

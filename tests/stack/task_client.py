@@ -10,7 +10,7 @@ from typing import Any
 import redis
 
 from deploy.local.private_stack import PrivateStack
-from workers.protocol import Snapshot, WriteAnswer, decode_snapshot, decode_write_answer, error_from_wire
+from workers.protocol import MasterDown, Snapshot, WriteAnswer, decode_snapshot, decode_write_answer, error_from_wire
 
 NODE = "node-1"
 
@@ -32,6 +32,8 @@ class TaskClient:
     def ask(self, *words: Any) -> Any:
         try:
             return self.redis.execute_command(*words)
+        except redis.exceptions.MasterDownError as error:
+            raise MasterDown(str(error)) from error  # redis-py knows this code, and takes it off the sentence
         except redis.ResponseError as error:
             raise error_from_wire(str(error)) from error
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def eventually(condition: Callable[[], T], within_s: float = 10.0, every_s: float = 0.01) -> T:
-    """The first true value of `condition`; AssertionError with its last value after the time. An AssertionError inside counts as not yet."""
+    """The first true value of `condition`; AssertionError after the time. An AssertionError inside counts as not yet."""
     until = time.monotonic() + within_s
     while True:
         try:

@@ -1,0 +1,186 @@
+"""`make demo`: a minute of bounded load, with the replica stalled in the middle. Something to watch in the console.
+
+A few connections ask nine times and write once, over and over, at a fixed rate; the replica's SQL thread is stopped for a while and
+started again. Every read is compared with what was acknowledged before it was sent, so the last line is a measurement.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import random
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import redis
+
+from deploy.local.answers import stats_of
+from deploy.local.demo_users import DEMO_USERS, FIRST_DEMO_USER, change_of, demo_tasks
+from deploy.local.front_client import front_client
+from deploy.local.mariadb import MariaDBServer
+from deploy.local.pieces import LocalStack
+from deploy.local.supervision import Supervisord
+from tasksys_site.configuration import Instance
+from workers.protocol import decode_snapshot, decode_write_answer, encode
+
+if TYPE_CHECKING:
+    from apps.tasks.decisions import CompiledTask
+
+CONNECTIONS = 4
+REQUESTS_PER_S = 1_500
+IN_ONE_PIPELINE = 10
+"""Nine reads and one write."""
+
+
+class Load:
+    """Reads and writes at a fixed rate until stopped; counts what it saw."""
+
+    def __init__(self, instance: Instance, tasks: Sequence[CompiledTask]) -> None:
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.last_error = ""
+        self._instance = instance
+        self._tasks = tasks
+        self._acknowledged: dict[int, tuple[int, int]] = {}
+        """uid -> the newest (generation, version) that anybody has read or been acknowledged."""
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(CONNECTIONS)]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _ask(self) -> None:
+        pause_s = CONNECTIONS * IN_ONE_PIPELINE / REQUESTS_PER_S
+        client = front_client(self._instance)
+        next_at = time.monotonic()
+        while not self._stop.is_set():
+            try:
+                self._one_round(client)
+            except redis.RedisError as error:
+                self._note(error)
+                self._stop.wait(0.5)
+            next_at = max(next_at + pause_s, time.monotonic() - 1)  # after a hiccup no storm to catch up
+            self._stop.wait(max(0.0, next_at - time.monotonic()))
+        client.close()
+
+    def _one_round(self, client: redis.Redis) -> None:
+        uids = [_some_user() for _ in range(IN_ONE_PIPELINE)]
+        written, read = uids[0], uids[1:]
+        change = change_of(random.choice(self._tasks), 1)
+        pipeline = client.pipeline(transaction=False)
+        with self._lock:
+            before = {uid: self._acknowledged.get(uid, (0, 0)) for uid in read}
+        for uid in read:
+            pipeline.execute_command("TASK.GET", uid, "node-1")
+        pipeline.execute_command("TASK.FINISH", written, "node-1", f"demo-{uuid.uuid4()}", encode([change]).decode())
+        answers = pipeline.execute(raise_on_error=False)
+        with self._lock:
+            for uid, answer in zip([*read, written], answers, strict=True):
+                self._look_at(uid, answer, before.get(uid), is_read=answer is not answers[-1])
+
+    def _look_at(self, uid: int, answer: Any, before: tuple[int, int] | None, is_read: bool) -> None:
+        if isinstance(answer, Exception):
+            self._note(answer)
+            return
+        snapshot = decode_snapshot(answer) if is_read else decode_write_answer(answer).snapshot
+        version = (snapshot.generation, snapshot.version)
+        self.counts["reads" if is_read else "writes"] += 1
+        if is_read and before is not None and version < before:
+            self.counts["stale"] += 1
+        self._acknowledged[uid] = max(version, self._acknowledged.get(uid, version))
+
+    def _note(self, error: Exception) -> None:
+        self.counts["errors"] += 1
+        self.last_error = str(error)
+
+
+def _some_user() -> int:
+    """A demo user; some come far more often than others, as in life."""
+    return FIRST_DEMO_USER + int(DEMO_USERS * random.random() ** 3)
+
+
+def demonstrate(stack: LocalStack, supervisord: Supervisord, seconds: int, stall_s: int) -> int:
+    """Run it; the exit code says whether every read was as new as promised."""
+    instance = next(iter(stack.configuration.dbsvr.instances.values()))
+    if supervisord.pid is None or stats_of(instance) is None:
+        print("The local stack does not run. Start it first: make run, or make up.")
+        return 3
+    tasks = demo_tasks()
+    if not tasks:
+        print("There is no task that can be done now; add one in the admin.")
+        return 1
+    name, replica = next(iter(stack.replicas.items()))
+    stall_at = max(0, (seconds - stall_s) // 2)
+    print(f"{seconds} s of load: about {REQUESTS_PER_S:,} requests/s, 90 % reads, on {CONNECTIONS} connections.")
+    print(f"From second {stall_at} to {stall_at + stall_s} the replica {name} stands still.\n")
+    print(f"Watch    {stack.web_address}/console/")
+    print("before   nearly all reads are served by the replica; its lag is milliseconds")
+    print("stalled  lag rises; users who wrote since are read from the master, so nobody reads anything old")
+    print("after    the replica catches up and takes its reads back\n")
+    load = Load(instance, tasks)
+    began = stats_of(instance)
+    load.start()
+    try:
+        _watch(instance, load, name, replica, seconds, range(stall_at, stall_at + stall_s))
+    finally:
+        replica.start_sql_thread()
+        load.stop()
+    return _judge(load, began, stats_of(instance))
+
+
+def _watch(instance: Instance, load: Load, name: str, replica: MariaDBServer, seconds: int, stalled: range) -> None:
+    print(f"{'second':>7} {'reads/s':>9} {'by replica':>11} {'writes/s':>9}   {name}")
+    began = time.monotonic()
+    earlier: Any = stats_of(instance)
+    for second in range(1, seconds + 1):
+        if second - 1 == stalled.start:
+            replica.stop_sql_thread()
+            print(f"        --- the replica {name} is stalled now")
+        if second - 1 == stalled.stop:
+            replica.start_sql_thread()
+            print(f"        --- the replica {name} goes on")
+        time.sleep(max(0.0, began + second - time.monotonic()))
+        now: Any = stats_of(instance)
+        if now is None or earlier is None:
+            print(f"{second:>7} the DBSvr does not answer")
+        else:
+            print(_line(second, earlier, now, name), flush=True)
+        earlier = now
+    if load.last_error:
+        print(f"        last error: {load.last_error}")
+
+
+def _line(second: int, earlier: Any, now: Any, name: str) -> str:
+    passed = now["now"] - earlier["now"] or 1.0
+    reads = now["reads"]["total"] - earlier["reads"]["total"]
+    by_master = now["reads"]["by_server"].get("master", 0) - earlier["reads"]["by_server"].get("master", 0)
+    writes = now["writes"]["total"] - earlier["writes"]["total"]
+    view = now["replicas"][name]
+    lag = "lag unknown" if view["lag_ms"] is None else f"lag {view['lag_ms'] / 1000:.1f} s"
+    share = f"{100 * (reads - by_master) / reads:.0f} %" if reads else "–"
+    return f"{second:>7} {reads / passed:>9,.0f} {share:>11} {writes / passed:>9,.0f}   {view['state'].replace('_', ' ')}, {lag}"
+
+
+def _judge(load: Load, began: Any, ended: Any) -> int:
+    counts = load.counts
+    if began and ended and began["run_id"] == ended["run_id"]:
+        master = ended["reads"]["by_server"].get("master", 0) - began["reads"]["by_server"].get("master", 0)
+        reasons = {
+            reason: count - began["reads"]["by_reason"].get(reason, 0)
+            for reason, count in ended["reads"]["by_reason"].items()
+            if count > began["reads"]["by_reason"].get(reason, 0)
+        }
+        print(f"\nReads that went to the master: {master:,}, because of {json.dumps(reasons)}")
+    print(
+        f"{counts['reads']:,} reads, {counts['writes']:,} writes, {counts['errors']:,} errors; older than promised: {counts['stale']:,} reads."
+    )
+    return 1 if counts["stale"] else 0

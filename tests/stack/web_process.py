@@ -1,0 +1,36 @@
+"""The web server of a private stack, as it runs in production: granian, static files collected, one process."""
+
+from __future__ import annotations
+
+import http.client
+import sys
+
+from deploy.local.private_stack import PrivateStack, StackProcess
+from tests.stack.waiting import eventually
+
+
+class WebProcess(StackProcess):
+    """Listens on the stack's web port; its log is in the stack's folder."""
+
+    def __init__(self, stack: PrivateStack) -> None:
+        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(stack.web_port)]
+        command += ["--workers", "1", "--blocking-threads", "4", "--no-ws", "--workers-kill-timeout", "3", "tasksys_site.wsgi:application"]
+        super().__init__("web", command, stack.directory / "web.log", stack.environment)
+        self._stack = stack
+        self.address = f"http://127.0.0.1:{stack.web_port}"
+
+    def start(self) -> None:
+        self._stack.manage("collectstatic", "--noinput", "--verbosity=0")
+        super().start()
+        eventually(self._answers, within_s=30)
+
+    def _answers(self) -> bool:
+        assert self.pid is not None, f"the web process has ended:\n{self.last_log_lines()}"
+        connection = http.client.HTTPConnection("127.0.0.1", self._stack.web_port, timeout=2)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workers.protocol import (
+    ERRORS,
+    MAX_CHANGES,
+    MAX_CHANGES_BYTES,
+    BadArgument,
+    Overloaded,
+    TimedOut,
+    TooBig,
+    error_from_wire,
+    parse_changes,
+    parse_event_id,
+    parse_node,
+    parse_uid,
+)
+
+
+def one(**more: object) -> bytes:
+    return json.dumps([{"task": 1, "period": "once", "op": "add", "value": 1, **more}]).encode()
+
+
+@pytest.mark.parametrize(("text", "uid"), [(b"1", 1), (b"1000000000042", 10**12 + 42), (b"0007", 7), (str(2**63 - 1).encode(), 2**63 - 1)])
+def test_a_uid_is_any_positive_63_bit_number(text: bytes, uid: int) -> None:
+    assert parse_uid(text) == uid
+
+
+@pytest.mark.parametrize("text", [b"", b"0", b"-1", b"1.0", b"abc", str(2**63).encode(), b"9" * 1000, b"\xff", "٣".encode(), b" 1"])
+def test_what_is_no_uid_is_refused_with_a_sentence(text: bytes) -> None:
+    with pytest.raises(BadArgument, match="uid must be"):
+        parse_uid(text)
+
+
+@pytest.mark.parametrize("text", [b"", b"a b", b"x" * 65, b"-x", b"e\n", "é".encode()])
+def test_bad_event_ids_are_refused(text: bytes) -> None:
+    with pytest.raises(BadArgument, match="event_id must be"):
+        parse_event_id(text)
+
+
+@pytest.mark.parametrize("text", [b"", b"Node-1", b"1node", b"n" * 32, b"a_b"])
+def test_bad_node_names_are_refused(text: bytes) -> None:
+    with pytest.raises(BadArgument, match="node must be"):
+        parse_node(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "changes:"),
+        (b"nonsense", "changes:"),
+        (b"{}", "changes:"),
+        (b"[]", "1 to 500"),
+        (b"[1]", "changes:"),
+        (b"[" * 100_000, "changes:"),
+        (one(task=0), r"changes\[0\].task"),
+        (one(task=True), "changes:"),
+        (one(period="a b"), r"changes\[0\].period"),
+        (one(period='x"'), r"changes\[0\].period"),
+        (one(op="drop"), r"changes\[0\].op"),
+        (one(value=-1), r"changes\[0\].value"),
+        (one(value=2**53), r"changes\[0\].value"),
+        (one(value=1.5), "changes:"),
+        (one(revision=-1), r"changes\[0\].revision"),
+        (one(colour="red"), "unknown field"),
+        (b'[{"task":1}]', "missing required field"),
+        (b"\xff\xfe", "changes:"),
+    ],
+)
+def test_bad_changes_are_refused_with_a_sentence_that_names_the_place(body: bytes, words: str) -> None:
+    with pytest.raises(BadArgument, match=words):
+        parse_changes(body)
+
+
+def test_too_many_and_too_big_changes_are_refused() -> None:
+    step = json.loads(one())[0]
+    with pytest.raises(BadArgument, match="1 to 500"):
+        parse_changes(json.dumps([step] * (MAX_CHANGES + 1)).encode())
+    with pytest.raises(TooBig):
+        parse_changes(b" " * (MAX_CHANGES_BYTES + 1))
+
+
+def test_errors_on_the_wire_come_back_as_themselves() -> None:
+    for code, kind in ERRORS.items():
+        assert type(error_from_wire(f"{code} a sentence")) is kind
+    assert error_from_wire("OVERLOADED too many, retry after 50 ms").retry_after_ms == 50
+    assert Overloaded().retryable
+    assert not Overloaded().outcome_unknown
+    assert TimedOut().outcome_unknown

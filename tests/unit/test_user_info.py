@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.user_info import UserInfo
+
+
+def test_an_unknown_user_is_taken_to_have_written_when_the_dbsvr_started() -> None:
+    users = UserInfo(1000)
+    users.raise_floor(40, "start")
+
+    assert users.stamp(7) == 40
+    assert users.recorded_stamp(7) is None
+
+
+def test_the_effective_stamp_is_the_larger_of_record_and_floor() -> None:
+    users = UserInfo(1000)
+    users.raise_stamp(7, 50)
+    users.raise_floor(60, "start")
+    users.raise_stamp(8, 70)
+
+    assert (users.stamp(7), users.stamp(8)) == (60, 70)
+
+
+def test_a_user_is_in_flight_until_the_last_of_his_writes_is_decided() -> None:
+    users = UserInfo(1000)
+    users.accept_write(7, 0.0)
+    users.accept_write(7, 0.0)
+
+    users.decide_write(7, 5)
+    assert users.is_in_flight(7)
+    users.decide_write(7, None)
+
+    assert not users.is_in_flight(7)
+    assert users.stamp(7) == 5
+
+
+def test_stamps_that_every_replica_has_passed_are_dropped_and_the_floor_rises_to_them() -> None:
+    users = UserInfo(1000)
+    for uid, stamp in ((1, 10), (2, 20), (3, 30)):
+        users.raise_stamp(uid, stamp)
+
+    users.forget_passed([25, 99])
+
+    assert len(users) == 1
+    assert users.floor == 20
+    assert users.stamp(1) == 20
+
+
+def test_nothing_is_dropped_while_a_configured_replica_is_unknown() -> None:
+    users = UserInfo(1000)
+    users.raise_stamp(1, 10)
+
+    users.forget_passed([99, None])
+    users.forget_passed([])
+
+    assert len(users) == 1
+    assert users.floor == 0
+
+
+def test_the_table_is_bounded_and_what_it_drops_raises_the_floor() -> None:
+    users = UserInfo(3)
+    for uid in range(1, 6):
+        users.raise_stamp(uid, 10 * uid)
+
+    assert len(users) == 3
+    assert users.floor == 20
+    assert users.floor_rises["lru"] == 2
+
+
+def test_an_answer_is_not_storable_when_a_write_came_after_its_read_or_is_still_in_flight() -> None:
+    users = UserInfo(1000)
+    before = users.accept_number
+    users.accept_write(7, 1.0)
+    assert users.written_since(7, users.accept_number), "in flight"
+    users.decide_write(7, 5)
+
+    assert users.written_since(7, before)
+    assert not users.written_since(7, users.accept_number)
+    assert not users.written_since(8, before)
+
+
+def test_accepted_writes_are_forgotten_when_no_read_that_old_can_be_waiting() -> None:
+    users = UserInfo(1000)
+    before = users.accept_number
+    users.accept_write(7, 1.0)
+    users.decide_write(7, 5)
+    users.accept_write(8, 3.0)
+    users.decide_write(8, 6)
+
+    users.forget_accepted(2.0)
+
+    assert not users.written_since(7, before)
+    assert users.written_since(8, before)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 40)), max_size=60))
+def test_a_stamp_never_falls_whatever_is_dropped(steps: list[tuple[int, int]]) -> None:
+    users = UserInfo(2)
+    written: dict[int, int] = {}
+    tick = 0
+    for uid, passed in steps:
+        tick += 1
+        users.raise_stamp(uid, tick)
+        written[uid] = tick
+        users.forget_passed([passed])
+
+        assert all(users.stamp(each) >= stamp for each, stamp in written.items())

@@ -1,0 +1,106 @@
+"""`python -m workers check`: may the DBSvr run here? Looks at everything it leans on, and starts nothing.
+
+Prints the configuration that is in force, then one line for each finding. Exit code 0 when all is well, 78 when not.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from tasksys_site.configuration import Configuration, ConfigurationError, configuration_file
+from workers.database import Connection, DatabaseGone, DatabaseUnfit, StatementRefused, master_faults, replica_faults, replication_health
+from workers.dispatch import LANE_CAPACITY
+from workers.messages import TICKET
+from workers.process import Exit
+
+
+class Finding(NamedTuple):
+    is_well: bool
+    sentence: str
+
+
+def check(configuration: Configuration, out: TextIO) -> int:
+    """Write the report to `out`; the exit code."""
+    file = configuration_file()
+    print(f"Configuration ({file if file.is_file() else 'no file, the defaults'} and the environment):", file=out)
+    for line in _lines("", configuration.model_dump(mode="json")):
+        print(f"  {line}", file=out)
+    findings = [*_kernel(), *_databases(configuration), *_instances(configuration)]
+    print("Findings:", file=out)
+    for finding in findings:
+        print(f"  {'well ' if finding.is_well else 'FAULT'}  {finding.sentence}", file=out)
+    faults = sum(not finding.is_well for finding in findings)
+    print(f"{faults} faults." if faults else "All is well.", file=out)
+    return Exit.WRONG_CONFIGURATION if faults else Exit.STOPPED
+
+
+def _lines(prefix: str, value: object) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _lines(f"{prefix}.{key}" if prefix else str(key), inner)
+    else:
+        yield f"{prefix} = {value!r}"
+
+
+def _kernel() -> Iterator[Finding]:
+    """What a queue may hold. The stock limits are enough."""
+    needed = 2 * LANE_CAPACITY * TICKET.size
+    for name, wanted, what in (("msgmnb", needed, "bytes in a queue"), ("msgmax", TICKET.size, "bytes in a message")):
+        try:
+            limit = int(Path(f"/proc/sys/kernel/{name}").read_text())
+        except (OSError, ValueError) as error:
+            yield Finding(False, f"kernel.{name} cannot be read: {error}")
+            continue
+        yield Finding(limit >= wanted, f"kernel.{name} is {limit} {what}, at least {wanted} are needed")
+
+
+def _databases(configuration: Configuration) -> Iterator[Finding]:
+    databases = configuration.databases
+    for endpoint in databases.master:
+        yield from _database(configuration, "master", endpoint, master_faults)
+    for replica in databases.replicas:
+        for endpoint in replica.endpoints:
+            yield from _database(configuration, replica.name, endpoint, replica_faults)
+
+
+def _database(configuration: Configuration, role: str, endpoint: str, faults: Callable[[Connection], list[str]]) -> Iterator[Finding]:
+    databases = configuration.databases
+    try:
+        connection = Connection(endpoint, databases.accounts.workers, databases)
+    except (DatabaseGone, DatabaseUnfit, ConfigurationError) as error:
+        yield Finding(False, f"{role}: {error}")
+        return
+    try:
+        found = faults(connection)
+        yield from (Finding(False, f"{role} {endpoint}: {fault}") for fault in found)
+        if not found:
+            yield Finding(True, f"{role} {endpoint} answers, and its settings keep the promise")
+        tables = {name for (name,) in connection.execute("SHOW TABLES")}
+        missing = {"user_state", "user_task", "applied_event", "db_info"} - tables
+        if missing:
+            yield Finding(False, f"{role} {endpoint}: tables are missing, run the migrations: {', '.join(sorted(missing))}")
+        if role != "master":
+            io_runs, sql_runs, error_text = replication_health(connection)
+            well = bool(io_runs and sql_runs)
+            threads = f"receiving {_word(io_runs)}, applying {_word(sql_runs)}"
+            yield Finding(well, f"{role} {endpoint} replication: {threads}{', ' + error_text if error_text else ''}")
+    except (DatabaseGone, StatementRefused) as error:
+        yield Finding(False, f"{role}: {error}")
+    finally:
+        connection.close()
+
+
+def _word(runs: bool | None) -> str:
+    return "unknown" if runs is None else "runs" if runs else "stands still"
+
+
+def _instances(configuration: Configuration) -> Iterator[Finding]:
+    for name, instance in configuration.dbsvr.instances.items():
+        with socket.socket() as caller:
+            caller.settimeout(1.0)
+            answers = caller.connect_ex((instance.host, instance.port)) == 0
+        state = "its front answers" if answers else "nothing listens there yet"
+        yield Finding(True, f"DBSvr {name} at {instance.host}:{instance.port}: {state}")
