@@ -113,7 +113,10 @@ class Connection:
         return count, insert_id
 
     def execute_many(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
-        """One INSERT of many rows in as few statements as the packet size allows. Nothing for no rows."""
+        """One INSERT of many rows in few statements. Nothing for no rows.
+
+        Its VALUES must be placeholders only: with anything else among them, mysqlclient sends row by row.
+        """
         if rows:
             self._run(lambda cursor: cursor.executemany(sql, rows))
 

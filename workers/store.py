@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
+from datetime import datetime, timezone
 from typing import NamedTuple
 
 from workers.changes import STATES, Record, User
@@ -144,6 +145,7 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
 def save(connection: Connection, users: Iterable[User], events: list[AppliedEvent], now_ms: int) -> None:
     """Write back what was applied: cleared tasks, touched records, versions, event ids. The caller commits."""
     users = sorted(users, key=lambda user: user.uid)
+    day = datetime.fromtimestamp(now_ms / 1000, timezone.utc).date()
     cleared = [user.uid for user in users if user.cleared]
     if cleared:
         connection.execute(f"DELETE FROM user_task WHERE uid IN ({','.join(map(str, cleared))})")
@@ -160,8 +162,8 @@ def save(connection: Connection, users: Iterable[User], events: list[AppliedEven
         [_task_row(user, key) for user in users for key in sorted(user.touched)],
     )
     connection.execute_many(
-        "INSERT INTO applied_event (uid, event_id, result, day) VALUES (%s, %s, %s, UTC_DATE())",
-        [(event.uid, event.event_id, event.result) for event in events],
+        "INSERT INTO applied_event (uid, event_id, result, day) VALUES (%s, %s, %s, %s)",
+        [(event.uid, event.event_id, event.result, day) for event in events],
     )
 
 
