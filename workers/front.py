@@ -25,6 +25,7 @@ from workers.process import Exit
 from workers.worker_links import WorkerLink
 
 LOOK_AROUND_S = 0.02
+LOOK_AROUND_IDLE_S = 0.05
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
 
@@ -72,7 +73,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S)
+                await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
         until = time.monotonic() + STOP_WITHIN_S
         while dispatch.table and time.monotonic() < until:
