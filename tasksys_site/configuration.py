@@ -161,8 +161,6 @@ class Web(Section):
     """The demo stack: the console shows the "Five minutes" strip."""
     secret_key_file: Path = Path("var/secrets/django")
     workers: int = Field(2, ge=1)
-    node: Name = "node-1"
-    """The cache node beside this process: it is named to the DBSvr as the asker."""
     time_zone: str = "UTC"
     deadline_ms: int = Field(3_000, ge=100)
     """For one request of a logic server, with all repeats underneath."""

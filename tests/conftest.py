@@ -16,6 +16,7 @@ from pytest_django import DjangoDbBlocker
 from deploy.local.private_stack import PrivateStack
 from tests import session
 from tests.stack.leftovers import assert_nothing_is_left
+from tests.stack.web_process import WebProcess
 
 LAYERS = ("unit", "integration", "api", "browser", "fault", "consistency", "setup")
 
@@ -79,6 +80,19 @@ def django_on_stack(session_stack: PrivateStack, django_db_blocker: DjangoDbBloc
     """
     from django.db import connections
 
+    from apps.tasks.watch import watch
+
+    (session_stack.directory / "static").mkdir(exist_ok=True)  # whitenoise warns of a missing one
     with django_db_blocker.unblock():
         yield session_stack
+        watch.stop()
         connections.close_all()
+
+
+@pytest.fixture(scope="session")
+def web(django_on_stack: PrivateStack) -> Iterator[WebProcess]:
+    """The web server on the stack: granian, with its static files."""
+    process = WebProcess(django_on_stack)
+    process.start()
+    yield process
+    process.stop()

@@ -99,9 +99,7 @@ def test_accepted_writes_are_forgotten_when_no_read_that_old_can_be_waiting() ->
 def test_a_stamp_never_falls_whatever_is_dropped(steps: list[tuple[int, int]]) -> None:
     users = UserInfo(2)
     written: dict[int, int] = {}
-    tick = 0
-    for uid, passed in steps:
-        tick += 1
+    for tick, (uid, passed) in enumerate(steps, start=1):
         users.raise_stamp(uid, tick)
         written[uid] = tick
         users.forget_passed([passed])

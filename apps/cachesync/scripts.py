@@ -1,0 +1,77 @@
+"""All changes to a cache node, as Lua scripts: each runs whole or not at all, whatever else goes on.
+
+Keys of one user, with the uid as hash tag: `c:{uid}` his copy, `k:{uid}` the fill token. A copy's text begins with
+`generation:version` and a line feed, so that a script can compare ages without reading JSON; the body follows.
+"""
+
+from __future__ import annotations
+
+_OLDER = """
+local function older(copy, generation, version)
+    local g, v = string.match(copy, '^(%d+):(%d+)\\n')
+    if not g then return true end
+    g, v = tonumber(g), tonumber(v)
+    return g < generation or (g == generation and v < version)
+end
+"""
+
+LEAVE_TOKEN = """
+local copy = redis.call('GET', KEYS[1])
+if copy then return copy end
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+return 0
+"""
+"""After a miss. ARGV: token, its life in ms.
+
+The copy, if one has come meanwhile; 1 when the token is ours; 0 when somebody else fills.
+"""
+
+DROP_TOKEN = """
+if redis.call('GET', KEYS[2]) == ARGV[1] then return redis.call('DEL', KEYS[2]) end
+return 0
+"""
+"""Our token goes, unused. ARGV: token."""
+
+FILL = (
+    _OLDER
+    + """
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'no token' end
+redis.call('DEL', KEYS[2])
+local copy = redis.call('GET', KEYS[1])
+if copy and not older(copy, tonumber(ARGV[2]), tonumber(ARGV[3])) then return 'not newer' end
+redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
+return 'stored'
+"""
+)
+"""Store what was read, only while the very token is there, only over an older copy.
+
+ARGV: token, generation, version, copy, its life in ms.
+"""
+
+SETTLE = (
+    _OLDER
+    + """
+redis.call('DEL', KEYS[2])
+local copy = redis.call('GET', KEYS[1])
+if not copy then return 'none' end
+if string.sub(copy, 1, #ARGV[1]) == ARGV[1] then
+    redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
+    return 'replaced'
+end
+if older(copy, tonumber(ARGV[2]), tonumber(ARGV[3])) then
+    redis.call('DEL', KEYS[1])
+    return 'deleted'
+end
+return 'kept'
+"""
+)
+"""After a write. ARGV: head of the copy that the write was applied on (or one that no copy has), generation, version, new copy, its life in ms.
+
+All tokens go, so no read that began before can store its answer. The copy is replaced only if it is the very version that
+the write was applied on; any other older one is deleted; none is created.
+"""
+
+
+def keys(uid: int) -> tuple[str, str]:
+    """The keys of the user's copy and of his fill token."""
+    return f"c:{{{uid}}}", f"k:{{{uid}}}"

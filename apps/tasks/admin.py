@@ -1,0 +1,191 @@
+"""The admin's pages for operators: tasks, API keys, and Django's own users and groups in the same dress."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.decorators import action, display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from apps.tasks.forms import NewApiKeyForm, TaskForm
+from apps.tasks.keys import digest, new_key_text, prefix_of, revoke_api_key
+from apps.tasks.models import ApiKey, Task
+from apps.tasks.task_state import TaskState, state_of, tasks_in
+
+MOMENT = "Y-m-d H:i"  # the same for every reader: 11/12 is a day in November here and in December there
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(TaskState.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Task]) -> QuerySet[Task]:
+        if self.value() in TaskState.values:
+            return queryset.filter(tasks_in(TaskState(self.value()), timezone.now()))
+        return queryset
+
+
+@admin.register(Task)
+class TaskAdmin(ModelAdmin):  # type: ignore[misc]
+    form = TaskForm
+    list_display = ("shown_name", "shown_state", "shown_window", "period", "target", "points")
+    list_filter = (StateFilter, "period")
+    list_per_page = 50
+    search_fields = ("code", "name", "description")
+    search_help_text = _("Search by code, name or description")
+    readonly_fields = ("created_at", "updated_at")
+    actions = ("switch_on", "switch_off")
+    warn_unsaved_form = True
+    compressed_fields = True
+    fieldsets = (
+        (_("What users see"), {"fields": ("name", "description")}),
+        (_("How programs call it"), {"fields": ("code",)}),
+        (_("When"), {"fields": ("active", "starts_at", "ends_at", ("period", "time_zone"))}),
+        (_("What it takes and gives"), {"fields": (("target", "points"),)}),
+        (_("History"), {"fields": (("created_at", "updated_at"),), "classes": ("collapse",)}),
+    )
+
+    @display(description=_("task"), ordering="name", header=True)
+    def shown_name(self, task: Task) -> list[str]:
+        return [task.name, task.code]
+
+    @display(
+        description=_("state"),
+        label={TaskState.LIVE: "success", TaskState.UPCOMING: "info", TaskState.ENDED: "default", TaskState.OFF: "warning"},
+    )
+    def shown_state(self, task: Task) -> tuple[str, Any]:
+        state = state_of(task, timezone.now())
+        return state, state.label
+
+    @display(description=_("window"), ordering="starts_at")
+    def shown_window(self, task: Task) -> str:
+        starts = date_format(timezone.localtime(task.starts_at), MOMENT)
+        if task.ends_at is None:
+            return str(_("from %(start)s, no end")) % {"start": starts}
+        return f"{starts} – {date_format(timezone.localtime(task.ends_at), MOMENT)}"
+
+    @action(description=_("Switch on"), permissions=["change"])
+    def switch_on(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
+        self._switch(request, queryset, active=True)
+
+    @action(description=_("Switch off"), permissions=["change"])
+    def switch_off(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
+        self._switch(request, queryset, active=False)
+
+    def _switch(self, request: HttpRequest, queryset: QuerySet[Task], active: bool) -> None:
+        # One by one: update() would send no signal, and logic nodes would learn of it late.
+        switched = 0
+        for task in queryset.exclude(active=active):
+            task.active = active
+            task.save(update_fields=["active", "updated_at"])
+            self.log_change(request, task, [{"changed": {"fields": ["active"]}}])
+            switched += 1
+        text = _("%(count)d switched on.") if active else _("%(count)d switched off.")
+        messages.success(request, text % {"count": switched})
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Task | None = None) -> tuple[str, ...]:
+        """Programs know a task by its code, so it stays."""
+        return (*self.readonly_fields, "code") if obj else self.readonly_fields
+
+    def get_fieldsets(self, request: HttpRequest, obj: Task | None = None) -> Any:
+        return self.fieldsets if obj else self.fieldsets[:-1]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
+        """Only before it starts: afterwards users' records refer to it, and switching it off is the way."""
+        may = bool(super().has_delete_permission(request, obj))
+        return may and obj is not None and obj.starts_at > timezone.now()
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
+    list_display = ("name", "shown_prefix", "shown_scopes", "shown_state", "created_at", "last_used_on")
+    search_fields = ("name", "prefix")
+    actions = ("revoke",)
+    actions_detail = ("revoke_this",)
+
+    @display(description=_("begins with"))
+    def shown_prefix(self, key: ApiKey) -> SafeString:
+        return format_html("<code>{}…</code>", key.prefix)
+
+    @display(description=_("may"), label=True)
+    def shown_scopes(self, key: ApiKey) -> list[str]:
+        return list(key.scopes)
+
+    @display(description=_("state"), label={"valid": "success", "revoked": "danger"})
+    def shown_state(self, key: ApiKey) -> tuple[str, Any]:
+        return ("valid", _("valid")) if key.revoked_at is None else ("revoked", _("revoked"))
+
+    def get_form(self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, **({**kwargs, "form": NewApiKeyForm} if obj is None else kwargs))
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        if obj is None:
+            return ("name", "scopes")
+        return ("name", "shown_prefix", "shown_scopes", "shown_state", "created_at", "revoked_at", "last_used_on")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        """A key's rights never change: who needs others gets another key."""
+        return () if obj is None else self.get_fields(request, obj)[1:]
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        text = new_key_text()
+        obj.prefix, obj.sha256 = prefix_of(text), digest(text)
+        super().save_model(request, obj, form, change)
+        messages.warning(
+            request,
+            format_html("{} <code class='break-all font-semibold'>{}</code>", _("Copy this key now, it will not be shown again:"), text),
+        )
+
+    @action(description=_("Revoke"), permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        for key in queryset:
+            self._revoke(request, key)
+
+    @action(description=_("Revoke"), permissions=["change"], icon="block")
+    def revoke_this(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        from django.shortcuts import get_object_or_404, redirect
+
+        self._revoke(request, get_object_or_404(ApiKey, pk=object_id))
+        return redirect("admin:tasks_apikey_changelist")
+
+    def _revoke(self, request: HttpRequest, key: ApiKey) -> None:
+        revoke_api_key(key)
+        self.log_change(request, key, [{"changed": {"fields": ["revoked_at"]}}])
+        messages.success(request, _("“%(name)s” is revoked. It stops working within two seconds.") % {"name": key.name})
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """Keys are revoked, not deleted: who could do what, and until when, stays known."""
+        return False
+
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class OperatorAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class OperatorGroupAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
+    pass

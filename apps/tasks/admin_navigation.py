@@ -1,0 +1,46 @@
+"""What stands in the admin's sidebar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """Groups of links; who lacks the permission does not see the link."""
+
+    def may_see(permission: str) -> Any:
+        return lambda request: request.user.has_perm(permission)
+
+    def link(title: Any, icon: str, address: Any, permission: str | None = None) -> dict[str, Any]:
+        item = {"title": title, "icon": icon, "link": address}
+        return {**item, "permission": may_see(permission)} if permission else item
+
+    return [
+        {
+            "title": _("Tasks"),
+            "items": [
+                link(_("Tasks"), "task_alt", reverse_lazy("admin:tasks_task_changelist"), "tasks.view_task"),
+                link(_("API keys"), "key", reverse_lazy("admin:tasks_apikey_changelist"), "tasks.view_apikey"),
+            ],
+        },
+        {
+            "title": _("People"),
+            "separator": True,
+            "items": [
+                link(_("Users"), "person", reverse_lazy("admin:auth_user_changelist"), "auth.view_user"),
+                link(_("Groups"), "group", reverse_lazy("admin:auth_group_changelist"), "auth.view_group"),
+            ],
+        },
+        {
+            "title": _("Elsewhere"),
+            "separator": True,
+            "items": [
+                link(_("Console"), "monitoring", "/console/"),
+                link(_("API"), "api", reverse_lazy("api-docs")),
+            ],
+        },
+    ]

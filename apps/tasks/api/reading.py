@@ -1,0 +1,89 @@
+"""What is read from a request: uid, language, states, event id, body. Everything wrong becomes a Problem that points at it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from apps.tasks.api.problems import Problem
+from apps.tasks.decisions import STATES
+from workers.protocol import BadArgument, parse_event_id, parse_uid
+
+LARGEST_BODY_BYTES = 64 * 1024
+LANGUAGES = tuple(code for code, _name in settings.LANGUAGES)
+
+
+class CompleteBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of `complete`. `at` is when the event happened, with its offset; without it, now."""
+
+    event_id: str
+    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+def read_uid(text: str) -> int:
+    try:
+        return parse_uid(text.encode())
+    except (BadArgument, UnicodeEncodeError):
+        raise Problem("bad_request", _("A uid is a number from 1 to 9223372036854775807."), "path/uid") from None
+
+
+def read_event_id(text: str, pointer: str) -> str:
+    try:
+        return parse_event_id(text.encode())
+    except (BadArgument, UnicodeEncodeError):
+        raise Problem(
+            "bad_request", _("An event_id is 1 to 64 letters, digits and ._:@/+=-, and begins with a letter or digit."), pointer
+        ) from None
+
+
+def read_language(request: HttpRequest) -> str | None:
+    """The language asked for; None: not said."""
+    language = request.GET.get("lang")
+    if language is None:
+        return None
+    if language.lower() not in LANGUAGES:
+        raise Problem("bad_request", _("lang must be one of: %(names)s.") % {"names": ", ".join(LANGUAGES)}, "query/lang")
+    return language.lower()
+
+
+def read_states(request: HttpRequest) -> frozenset[str] | None:
+    """The states asked for, `status=available,in_progress`; None: not said."""
+    text = request.GET.get("status")
+    if text is None:
+        return None
+    states = frozenset(part.strip() for part in text.split(","))
+    if not states <= set(STATES):
+        raise Problem("bad_request", _("status must be some of: %(names)s.") % {"names": ", ".join(STATES)}, "query/status")
+    return states
+
+
+def read_body(request: HttpRequest, form: type[Body]) -> Body:
+    """The JSON body as `form`. Content-Type must be JSON; the sentence of a fault names the field."""
+    content_length = request.META.get("CONTENT_LENGTH") or "0"
+    if content_length == "0":
+        raise Problem("bad_request", _("A JSON body is needed, sent with its Content-Length."), "#")
+    if request.content_type != "application/json":
+        raise Problem("unsupported_media_type", _("Send the body with Content-Type: application/json."), "header/Content-Type")
+    if not content_length.isdigit() or int(content_length) > LARGEST_BODY_BYTES:
+        raise Problem("too_big", _("A body may have %(limit)s bytes.") % {"limit": LARGEST_BODY_BYTES})
+    try:
+        return msgspec.json.decode(request.body, type=form)
+    except msgspec.ValidationError as error:
+        sentence, _at, place = str(error).partition(" - at `$")
+        raise Problem("bad_request", sentence + ".", "#" + place.rstrip("`").replace(".", "/") if place else _missing(sentence)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Problem("bad_request", _("The body is no JSON."), "#") from None
+
+
+def _missing(sentence: str) -> str:
+    """msgspec names a missing or unknown field in the sentence only: Object missing required field `event_id`."""
+    parts = sentence.split("`")
+    return f"#/{parts[1]}" if "field" in sentence and len(parts) == 3 else "#"

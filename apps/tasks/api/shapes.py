@@ -1,0 +1,99 @@
+"""The shapes of requests and answers for the OpenAPI schema. Nothing here runs in a request; a test holds them against real answers."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from apps.tasks.api.problems import CAUSES
+from apps.tasks.decisions import REASONS, STATES
+from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS
+
+UID = {
+    "oneOf": [
+        {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**53 - 1},
+        {"type": "string", "pattern": "^[0-9]{16,19}$"},
+    ],
+    "description": "A number; from 2^53 on a string of digits, which every JSON reader keeps exactly.",
+    "example": 1000000000042,
+}
+
+
+@extend_schema_field(UID)
+class UidField(serializers.Field):  # type: ignore[type-arg]
+    pass
+
+
+class ReasonSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    code = serializers.ChoiceField(choices=REASONS, help_text="Stable; programs look at this.")
+    text = serializers.CharField(help_text="A sentence in the language asked for.")
+
+
+class TaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    code = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    state = serializers.ChoiceField(choices=STATES)
+    period = serializers.CharField(help_text="Which day the progress belongs to, or “once”.")
+    progress = serializers.IntegerField(min_value=0)
+    target = serializers.IntegerField(min_value=1)
+    points = serializers.IntegerField(min_value=0, help_text="What completing it gives.")
+    starts_at = serializers.DateTimeField()
+    ends_at = serializers.DateTimeField(allow_null=True)
+    resets_at = serializers.DateTimeField(allow_null=True, help_text="When the period ends and the task can be done anew; null: never.")
+    completed_at = serializers.DateTimeField(allow_null=True)
+    reasons = ReasonSerializer(many=True, help_text="Why it cannot be done now; empty when it can.")
+
+
+class UserTasksSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    uid = UidField()
+    generation = serializers.IntegerField(min_value=0)
+    version = serializers.IntegerField(min_value=0, help_text="Rises with every write of this user, within one generation.")
+    points = serializers.IntegerField()
+    tasks = TaskSerializer(many=True)
+
+
+class CompleteBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    event_id = serializers.CharField(max_length=64, help_text="Chosen by you, one for each event. Sent again, it does nothing again.")
+    at = serializers.DateTimeField(required=False, allow_null=True, help_text="When it happened, with an offset. Without it: now.")
+
+
+class CompletedTaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    code = serializers.CharField()
+    period = serializers.CharField()
+    state = serializers.ChoiceField(choices=(IN_PROGRESS, COMPLETED, CLAIMED))
+    progress = serializers.IntegerField(min_value=0)
+    target = serializers.IntegerField(min_value=1)
+    completed_now = serializers.BooleanField(help_text="It was this event that completed the task.")
+    points = serializers.IntegerField(help_text="What this event gave.")
+    resets_at = serializers.DateTimeField(allow_null=True)
+
+
+class CompletionSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    uid = UidField()
+    event_id = serializers.CharField()
+    applied = serializers.BooleanField(help_text="False: this event_id was here before; `task` is what it did then.")
+    generation = serializers.IntegerField(min_value=0)
+    version = serializers.IntegerField(min_value=0)
+    points = serializers.IntegerField(help_text="The user's total now.")
+    task = CompletedTaskSerializer()
+
+
+class ForgottenUserSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    uid = UidField()
+    event_id = serializers.CharField()
+    applied = serializers.BooleanField()
+    generation = serializers.IntegerField(min_value=0)
+    version = serializers.IntegerField(min_value=0)
+
+
+class ProblemSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    code = serializers.ChoiceField(choices=sorted(CAUSES), help_text="Stable; programs look at this.")
+    detail = serializers.CharField(help_text="A sentence on this case.")
+    pointer = serializers.CharField(required=False, help_text="What is wrong: #/field of the body, path/…, query/… or header/….")
+    retryable = serializers.BooleanField(help_text="May it be sent again?")
+    outcome_unknown = serializers.BooleanField(help_text="May it have happened all the same? Then repeat it with the same event_id.")
+    reasons = ReasonSerializer(many=True, required=False)

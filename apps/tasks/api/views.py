@@ -1,0 +1,93 @@
+"""The three calls of a logic server."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import translation
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from apps.tasks.api import answers, descriptions, reading
+from apps.tasks.api.problems import Problem
+from apps.tasks.decisions import UNAVAILABLE
+from apps.tasks.scopes import ADMIN, READ, WRITE
+from apps.tasks.services import complete_task, decisions_of_user, forget_user, new_event_id
+
+
+class ApiView(APIView):
+    """JSON whatever the Accept header says: the answer is always of the one kind, so there is nothing to negotiate."""
+
+    scopes: ClassVar[dict[str, str]] = {}
+    metadata_class = None
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
+        renderer = self.get_renderers()[0]
+        return renderer, renderer.media_type
+
+
+class UserTasksView(ApiView):
+    scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
+
+    @extend_schema(**descriptions.LIST_TASKS)
+    def get(self, request: Request, uid: str) -> HttpResponse:
+        user = reading.read_uid(uid)
+        wanted = reading.read_states(request._request)
+        language = reading.read_language(request._request)
+        snapshot, decisions = decisions_of_user(user)
+        shown = [decision for decision in decisions if (decision.state in wanted if wanted else decision.state != UNAVAILABLE)]
+        with translation.override(language or translation.get_language()):
+            return answers.answer(answers.user_tasks(snapshot, shown))
+
+
+class CompleteTaskView(ApiView):
+    scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+
+    @extend_schema(**descriptions.COMPLETE_TASK)
+    def post(self, request: Request, uid: str, code: str) -> HttpResponse:
+        user = reading.read_uid(uid)
+        body = reading.read_body(request._request, reading.CompleteBody)
+        event_id = reading.read_event_id(body.event_id, "#/event_id")
+        done = complete_task(user, code, event_id, body.at, settings.EVENT_RETENTION_DAYS)
+        return answers.answer(answers.completion(user, event_id, done))
+
+
+class UserView(ApiView):
+    scopes: ClassVar[dict[str, str]] = {"DELETE": ADMIN}
+
+    @extend_schema(**descriptions.FORGET_USER)
+    def delete(self, request: Request, uid: str) -> HttpResponse:
+        user = reading.read_uid(uid)
+        event_id = self._event_id(request._request)
+        return answers.answer(answers.forgotten_user(user, event_id, forget_user(user, event_id)))
+
+    def _event_id(self, request: HttpRequest) -> str:
+        in_header, in_query = request.headers.get("Idempotency-Key"), request.GET.get("event_id")
+        if in_header is not None and in_query is not None and in_header != in_query:
+            raise Problem("bad_request", _("Idempotency-Key and event_id differ."), "header/Idempotency-Key")
+        if in_header is not None:
+            return reading.read_event_id(in_header, "header/Idempotency-Key")
+        if in_query is not None:
+            return reading.read_event_id(in_query, "query/event_id")
+        return new_event_id()
+
+
+class NoSuchEndpoint(ApiView):
+    """Whatever else is asked for below /api/."""
+
+    permission_classes = ()
+    authentication_classes = ()
+    schema = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.http_method_names = [request.method.lower() if request.method else "get"]
+        setattr(self, self.http_method_names[0], self._refuse)
+        return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
+
+    def _refuse(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise NotFound

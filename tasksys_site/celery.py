@@ -1,0 +1,48 @@
+"""The Celery app: its broker, its queues, its beat.
+
+Loaded by an AppConfig, never by `tasksys_site/__init__`: the DBSvr's processes import that package and know nothing of Django.
+Tasks are named by string, so that a sender needs no import of what does the work. A broker that does not answer costs a sender
+a second, not its request.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tasksys_site.settings")
+
+# Celery reads the variable when it is imported.
+from celery import Celery
+
+from tasksys_site.configuration import in_project, load
+
+ROLL_UP, DELETE_OLD = "apps.dbsvr.roll_up", "apps.dbsvr.delete_old_samples"
+
+configuration = load()
+_timeouts = {"socket_timeout": 1.0, "socket_connect_timeout": 1.0, "retry_on_timeout": False}
+
+app = Celery("tasksys")
+app.conf.update(
+    broker_url=configuration.broker.url,
+    broker_transport_options={**_timeouts, "visibility_timeout": 60},
+    broker_connection_timeout=1.0,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,  # a worker waits for its broker as long as it takes
+    task_publish_retry=False,
+    task_ignore_result=True,
+    task_acks_late=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    timezone="UTC",
+    task_default_queue="sample",
+    task_routes={"apps.dbsvr.*": {"queue": "sample"}},
+    beat_schedule_filename=str(in_project(configuration.var_dir) / "celerybeat-schedule"),
+    # A schedule entry that found no worker expires before its next one comes: they do not pile up.
+    beat_schedule={
+        "roll-up-10": {"task": ROLL_UP, "schedule": 10.0, "args": (10,), "options": {"expires": 9}},
+        "roll-up-60": {"task": ROLL_UP, "schedule": 60.0, "args": (60,), "options": {"expires": 55}},
+        "roll-up-600": {"task": ROLL_UP, "schedule": 600.0, "args": (600,), "options": {"expires": 500}},
+        "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
+    },
+)
+app.autodiscover_tasks(["apps.dbsvr"])

@@ -1,0 +1,60 @@
+"""How a log line looks: `2026-11-30T04:23:25.123Z warning apps.tasks "the API key table could not be read" error=…`.
+
+One event a line, facts as key=value, so that both people and grep can read it. No Django here: every process may use it.
+Facts are given by `extra`: `log.warning("a write was refused", extra={"uid": 7})`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from datetime import datetime, timezone
+from typing import Any
+
+_PLAIN = re.compile(r"^[^\s\"=]+$")
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+# Django adds the request object to its records; its repr says nothing that the message does not.
+_NOT_WORTH_A_WORD = {"request", "server_time"}
+
+
+class KeyValueFormatter(logging.Formatter):
+    """A line of time, level, logger, quoted message and the facts given by `extra`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, timezone.utc)
+        parts = [
+            moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z",
+            record.levelname.lower(),
+            record.name,
+            _quote(record.getMessage()),
+        ]
+        for name, value in vars(record).items():
+            if name not in _OWN_ATTRIBUTES and name not in _NOT_WORTH_A_WORD:
+                parts.append(f"{name}={_value(value)}")
+        line = " ".join(parts)
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+def _value(value: Any) -> str:
+    text = str(value)
+    return text if _PLAIN.match(text) else _quote(text)
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def logging_configuration(level: str = "INFO") -> dict[str, Any]:
+    """For logging.config.dictConfig (and Django's LOGGING): everything to standard error, where the supervisor collects it."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"key_value": {"()": "tasksys_site.logs.KeyValueFormatter"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "key_value"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        # Django's own set-up gives this logger handlers of its own; one line an event is enough.
+        "loggers": {"django": {"handlers": [], "level": level, "propagate": True}},
+    }

@@ -1,0 +1,32 @@
+"""The few pages that belong to no app: the way in, and whether this process lives."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Where a newcomer starts: console, admin, API."""
+    return render(request, "home.html")
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """This web process answers. It asks nobody else: whether the databases do is the console's to say."""
+    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The last resort, for people and for programs."""
+    if request.path_info.startswith("/api/"):
+        from apps.tasks.api.problems import internal_problem
+
+        return internal_problem()
+    return HttpResponseServerError(
+        b"Something went wrong here. It has been written to the log.\n", content_type="text/plain; charset=utf-8"
+    )

@@ -1,0 +1,11 @@
+"""What the web server calls: `granian --interface wsgi tasksys_site.wsgi:application`."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tasksys_site.settings")
+
+application = get_wsgi_application()

@@ -1,0 +1,208 @@
+"""A cache node's scripts on a real Redis: whatever comes late, twice or out of order, no older copy wins (INV 8)."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from apps.cachesync.nodes import CacheNode, NodeUnavailable
+from apps.cachesync.task_interface import TaskInterface
+from apps.dbsvr.db_interface import db_interface
+from deploy.local.private_stack import PrivateStack
+from tasksys_site.configuration import load
+from tests.stack.task_client import TaskClient
+from tests.stack.waiting import eventually
+from workers.protocol import Change, Snapshot, TaskRecord, WriteAnswer
+
+TTL_MS = 60_000
+_uids = itertools.count(880_001)
+
+
+@pytest.fixture
+def node(django_on_stack: PrivateStack) -> CacheNode:
+    return CacheNode("node-1", TTL_MS)
+
+
+@pytest.fixture
+def uid() -> int:
+    return next(_uids)
+
+
+def snapshot_of(uid: int, version: int, generation: int = 1) -> Snapshot:
+    record = TaskRecord(1, "once", version, "in_progress", None, None, 0)
+    return Snapshot(uid, generation, version, 0, [record], served_by="r1", storable=True)
+
+
+def written(uid: int, version: int, base_version: int | None = None, applied: bool = True) -> WriteAnswer:
+    return WriteAnswer(applied, [], version - 1 if base_version is None else base_version, snapshot_of(uid, version), [])
+
+
+def fill(node: CacheNode, uid: int, version: int) -> str:
+    assert node.leave_token(uid, "t", TTL_MS)
+    return node.fill(uid, "t", snapshot_of(uid, version))
+
+
+def version_on(node: CacheNode, uid: int) -> int | None:
+    copy = node.get(uid)
+    return None if copy is None else copy.version
+
+
+def test_a_miss_leaves_a_token_and_its_fill_is_stored(node: CacheNode, uid: int) -> None:
+    assert node.get(uid) is None
+    assert fill(node, uid, 5) == "stored"
+    assert version_on(node, uid) == 5
+
+
+def test_only_one_reader_fills_while_the_others_read_through(node: CacheNode, uid: int) -> None:
+    assert node.leave_token(uid, "first", TTL_MS) is True
+    assert node.leave_token(uid, "second", TTL_MS) is False
+    assert node.fill(uid, "second", snapshot_of(uid, 9)) == "no token"
+    assert node.fill(uid, "first", snapshot_of(uid, 5)) == "stored"
+
+
+def test_a_fill_that_a_write_has_overtaken_is_refused(node: CacheNode, uid: int) -> None:
+    node.leave_token(uid, "t", TTL_MS)
+    node.settle(uid, written(uid, 6))
+
+    assert node.fill(uid, "t", snapshot_of(uid, 5)) == "no token"
+    assert version_on(node, uid) is None
+
+
+def test_a_fill_never_replaces_a_copy_that_is_as_new(node: CacheNode, uid: int) -> None:
+    fill(node, uid, 5)
+    node._run("return redis.call('SET', KEYS[2], 't')", uid)
+
+    assert node.fill(uid, "t", snapshot_of(uid, 4)) == "not newer"
+    assert version_on(node, uid) == 5
+
+
+def test_a_newer_generation_beats_any_version(node: CacheNode, uid: int) -> None:
+    fill(node, uid, 9)
+    node._run("return redis.call('SET', KEYS[2], 't')", uid)
+
+    assert node.fill(uid, "t", snapshot_of(uid, 1, generation=2)) == "stored"
+
+
+def test_a_token_expires_with_the_request_and_a_later_fill_is_refused(node: CacheNode, uid: int) -> None:
+    node.leave_token(uid, "t", 30)
+    eventually(lambda: node.leave_token(uid, "next", TTL_MS))
+
+    assert node.fill(uid, "t", snapshot_of(uid, 5)) == "no token"
+
+
+def test_a_write_replaces_the_very_copy_that_it_was_applied_on(node: CacheNode, uid: int) -> None:
+    fill(node, uid, 5)
+
+    assert node.settle(uid, written(uid, 6)) == "replaced"
+    assert version_on(node, uid) == 6
+
+
+@pytest.mark.parametrize(
+    ("before", "answer_version", "base", "applied", "outcome", "after"),
+    [
+        (3, 6, 5, True, "deleted", None),  # an older copy than the write's base: something in between is not in it
+        (7, 6, 5, True, "kept", 7),  # a later write was quicker
+        (5, 6, 6, False, "deleted", None),  # a repeated event is never written through
+        (6, 6, 6, False, "kept", 6),
+        (None, 6, 5, True, "none", None),  # none is created
+    ],
+)
+def test_any_other_older_copy_is_deleted_and_none_is_created(
+    node: CacheNode, uid: int, before: int | None, answer_version: int, base: int, applied: bool, outcome: str, after: int | None
+) -> None:
+    if before is not None:
+        fill(node, uid, before)
+
+    assert node.settle(uid, written(uid, answer_version, base, applied)) == outcome
+    assert version_on(node, uid) == after
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([1, 2, 3])))
+def test_writes_settled_in_any_order_leave_nothing_older_than_the_newest(node: CacheNode, uid: int, order: tuple[int, ...]) -> None:
+    fill(node, uid, 0)
+    for version in order:
+        node.settle(uid, written(uid, version))
+
+    assert version_on(node, uid) in (None, 3)
+
+
+def test_a_dead_node_is_said_to_be_unavailable_in_bounded_time_and_then_left_alone(stack: PrivateStack, node: CacheNode, uid: int) -> None:
+    stack.nodes["node-1"].freeze()
+    try:
+        began = time.monotonic()
+        for _ in range(20):
+            with pytest.raises(NodeUnavailable):
+                node.get(uid)
+        assert time.monotonic() - began < 3 * 3 * 0.25 + 1, "twenty readers did not wait twenty time-outs"
+        assert node.breaker.is_open
+    finally:
+        stack.nodes["node-1"].thaw()
+    eventually(lambda: _answers(node, uid), within_s=15)
+
+
+def _answers(node: CacheNode, uid: int) -> bool:
+    try:
+        node.get(uid)
+    except NodeUnavailable:
+        return False
+    return True
+
+
+@pytest.fixture
+def tasks(django_on_stack: PrivateStack) -> TaskInterface:
+    return TaskInterface(db_interface(), load().cache, 3_000)
+
+
+def test_a_second_read_comes_from_the_users_node(tasks: TaskInterface, uid: int) -> None:
+    first, second = tasks.get(uid), tasks.get(uid)
+
+    assert first.served_by in ("master", "r1")
+    assert second.served_by in ("node-1", "node-2")
+    assert (second.version, second.tasks) == (first.version, first.tasks)
+
+
+def test_nobody_reads_an_old_copy_after_his_write(tasks: TaskInterface, uid: int) -> None:
+    for version in range(1, 30):
+        tasks.get(uid)
+        answer = tasks.finish(uid, f"e{version}", [Change(task=1, period="once", op="add", value=1)])
+
+        assert answer.snapshot.version == version
+        assert tasks.get(uid).version == version
+
+
+def test_an_erased_user_is_gone_from_his_node(tasks: TaskInterface, uid: int) -> None:
+    tasks.finish(uid, "e1", [Change(task=1, period="once", op="add", value=1)])
+    tasks.get(uid)
+
+    tasks.clear(uid, "c1")
+
+    assert tasks.get(uid).tasks == []
+
+
+def test_200_readers_who_miss_one_user_store_one_copy_and_all_are_answered(tasks: TaskInterface, uid: int) -> None:
+    answers: list[Snapshot] = []
+    threads = [threading.Thread(target=lambda: answers.append(tasks.get(uid))) for _ in range(200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [answer.version for answer in answers] == [0] * 200
+    assert any(answer.served_by in ("node-1", "node-2") for answer in answers)
+
+
+def test_with_its_node_frozen_a_user_is_read_and_written_all_the_same(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
+    name = tasks._ring.node_of(uid)
+    stack.nodes[name].freeze()
+    try:
+        answer = tasks.finish(uid, "e1", [Change(task=1, period="once", op="add", value=1)])
+        snapshot = tasks.get(uid)
+    finally:
+        stack.nodes[name].thaw()
+
+    assert answer.applied
+    assert (snapshot.version, snapshot.served_by in ("master", "r1")) == (1, True)
+    assert TaskClient(stack).get(uid).version == 1

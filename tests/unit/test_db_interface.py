@@ -1,0 +1,265 @@
+"""DbInterface against a DBSvr that says exactly what the test tells it: when it repeats, what it repeats, when it gives up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import hiredis
+import pytest
+
+from apps.dbsvr.db_interface import DbInterface
+from tasksys_site.configuration import DBSvr, Instance
+from workers.protocol import BadArgument, Change, DBSvrError, MasterDown, NotAuthenticated, Overloaded, Snapshot, TimedOut, Unreachable
+
+SILENCE = b""
+"""The scripted DBSvr takes the command and does not answer."""
+HANG_UP = b"hang up"
+
+
+class ScriptedDBSvr:
+    """Answers the commands that it gets with the script's lines, in order; the last line for all that follow."""
+
+    def __init__(self) -> None:
+        self.script: list[bytes] = []
+        self.commands: list[list[bytes]] = []
+        self.accepted = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.accepted += 1
+            self._open.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        reader = hiredis.Reader()
+        while True:
+            try:
+                data = connection.recv(65536)
+                if not data:
+                    return
+                reader.feed(data)
+                while (command := reader.gets()) is not False:
+                    self.commands.append(command)
+                    line = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+                    if line == HANG_UP:
+                        connection.shutdown(socket.SHUT_RDWR)
+                        return
+                    connection.sendall(line)
+            except OSError:
+                return
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # closed already
+            self._listener.shutdown(socket.SHUT_RDWR)  # close alone would leave the accept under way listening
+        self._listener.close()
+        for connection in self._open:
+            connection.close()
+
+
+def bulk(text: str) -> bytes:
+    return b"$%d\r\n%s\r\n" % (len(text.encode()), text.encode())
+
+
+def snapshot(uid: int, version: int = 1) -> str:
+    return f'{{"uid":{uid},"generation":1,"version":{version},"points":0,"tasks":[],"served_by":"r1","reason":null,"storable":true}}'
+
+
+def write_answer(uid: int) -> bytes:
+    return bulk(f'{{"applied":true,"results":[],"base_version":0,"snapshot":{snapshot(uid)},"purge":[]}}')
+
+
+@pytest.fixture
+def dbsvr() -> Iterator[ScriptedDBSvr]:
+    server = ScriptedDBSvr()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def client(dbsvr: ScriptedDBSvr) -> Iterator[DbInterface]:
+    interface = DbInterface(DBSvr(instances={"a": Instance(port=dbsvr.port, queue_key=1)}), deadline_ms=400)
+    yield interface
+    interface.close()
+
+
+def test_a_read_returns_the_snapshot_and_names_the_asking_node(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [bulk(snapshot(7, version=3))]
+
+    answer = client.get(7, "node-1")
+
+    assert (answer.uid, answer.version, answer.served_by, answer.storable) == (7, 3, "r1", True)
+    assert dbsvr.commands == [[b"TASK.GET", b"7", b"node-1"]]
+
+
+def test_an_overloaded_write_is_sent_again_with_the_same_event_id(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [b"-OVERLOADED too much, retry after 30 ms\r\n", b"-MASTERDOWN the master is away\r\n", write_answer(7)]
+    began = time.monotonic()
+
+    answer = client.finish(7, "node-1", "e-1", [Change(task=1, period="once", op="complete")])
+
+    assert answer.applied
+    assert [command[3] for command in dbsvr.commands] == [b"e-1", b"e-1", b"e-1"]
+    assert dbsvr.commands[0] == dbsvr.commands[2]
+    assert time.monotonic() - began >= 0.030, "the DBSvr's own word for when to come back is respected"
+
+
+def test_what_is_wrong_once_is_not_sent_again(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [b"-BADARG uid must be in 1 ... 2^63-1, not 0\r\n"]
+
+    with pytest.raises(BadArgument, match="uid must be in"):
+        client.get(0, "node-1")
+
+    assert len(dbsvr.commands) == 1
+
+
+def test_a_wait_longer_than_the_deadline_is_not_begun(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [b"-OVERLOADED too much, retry after 5000 ms\r\n"]
+    began = time.monotonic()
+
+    with pytest.raises(Overloaded) as caught:
+        client.get(7, "node-1")
+
+    assert time.monotonic() - began < 0.3
+    assert caught.value.retry_after_ms == 5000
+
+
+def test_silence_ends_at_the_deadline_and_the_write_was_sent_once(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [SILENCE]
+    began = time.monotonic()
+
+    with pytest.raises(TimedOut) as caught:
+        client.finish(7, "node-1", "e-1", [], deadline_ms=200)
+
+    assert 0.15 < time.monotonic() - began < 1
+    assert caught.value.outcome_unknown
+    assert len(dbsvr.commands) == 1, "redis-py does not repeat behind our back"
+
+
+def test_the_answer_of_a_timed_out_request_never_reaches_the_next_one(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [SILENCE, bulk(snapshot(8))]
+    with pytest.raises(TimedOut):
+        client.get(7, "node-1", deadline_ms=100)
+
+    assert client.get(8, "node-1").uid == 8
+    assert dbsvr.accepted == 2, "the uncertain connection was thrown away"
+
+
+def test_a_connection_cut_in_the_middle_is_replaced_and_the_request_repeated(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [HANG_UP, bulk(snapshot(7))]
+
+    assert client.get(7, "node-1").uid == 7
+    assert dbsvr.accepted == 2
+
+
+def test_a_dbsvr_that_is_not_there_is_unreachable(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.close()
+
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+        client.get(7, "node-1", deadline_ms=100)
+
+
+def test_codes_that_redis_py_has_classes_for_are_ours_all_the_same(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [b"-NOAUTH authenticate first\r\n"]
+    with pytest.raises(NotAuthenticated):
+        client.get(7, "node-1")
+
+    dbsvr.script = [b"-MASTERDOWN the master does not answer, retry after 9000 ms\r\n"]
+    with pytest.raises(MasterDown) as caught:
+        client.get(7, "node-1")
+    assert caught.value.retry_after_ms == 9000
+
+
+def test_many_are_asked_in_batches_and_come_back_in_order(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    uids = list(range(1, 1101))
+    dbsvr.script = [
+        b"*%d\r\n" % len(batch) + b"".join(bulk(snapshot(uid)) for uid in batch) for batch in (uids[:500], uids[500:1000], uids[1000:])
+    ]
+
+    answers = client.get_many(uids, "node-1")
+
+    assert [answer.uid for answer in answers if isinstance(answer, Snapshot)] == uids
+    assert [len(command) - 2 for command in dbsvr.commands] == [500, 500, 100]
+
+
+def test_only_the_users_whose_read_may_be_repeated_are_asked_again(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [
+        b"*4\r\n" + bulk(snapshot(1)) + b"-OVERLOADED retry after 5 ms\r\n" + b"-BADARG no such uid\r\n" + b"-NOAUTH no\r\n",
+        b"*1\r\n" + bulk(snapshot(2)),
+    ]
+
+    answers = client.get_many([1, 2, 3, 4], "node-1")
+
+    assert [answer.uid for answer in answers if isinstance(answer, Snapshot)] == [1, 2]
+    assert isinstance(answers[2], BadArgument)
+    assert isinstance(answers[3], NotAuthenticated)
+    assert dbsvr.commands[1] == [b"TASK.MGET", b"node-1", b"2"]
+
+
+def test_many_from_a_dead_dbsvr_are_as_many_errors(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.close()
+
+    answers = client.get_many([1, 2], "node-1", deadline_ms=100)
+
+    assert [type(answer) for answer in answers] == [Unreachable, Unreachable]
+
+
+@pytest.mark.parametrize("answer", [b"+PONG\r\n", b":1\r\n", b"$-1\r\n", b"$2\r\n{}\r\n", b"$4\r\nnull\r\n", b"!!!garbage\r\n"])
+def test_another_server_on_the_port_is_an_error_that_says_so(dbsvr: ScriptedDBSvr, client: DbInterface, answer: bytes) -> None:
+    dbsvr.script = [answer]
+
+    with pytest.raises(DBSvrError):
+        client.get(7, "node-1", deadline_ms=100)
+
+
+def test_more_threads_than_connections_wait_for_their_turn(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [bulk(snapshot(7))]
+    failed: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(5):
+                client.get(7, "node-1", deadline_ms=5000)
+        except DBSvrError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not failed
+    assert len(dbsvr.commands) == 500
+    assert dbsvr.accepted <= 64
+
+
+def test_a_forked_child_opens_its_own_connections(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [bulk(snapshot(7))]
+    client.get(7, "node-1")
+
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if client.get(7, "node-1").uid == 7 else 1
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert dbsvr.accepted == 2
+    assert client.get(7, "node-1").uid == 7, "the parent's connection still works"
+    assert dbsvr.accepted == 2
