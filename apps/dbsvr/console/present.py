@@ -1,0 +1,186 @@
+"""From the state to the texts of the Overview: tiles, table of servers, processes.
+
+Each figure is a text under a key; the page puts it into the node with that key, first by the server, then once a second by a script.
+Four nothings look different: 0 is known, "—" is not yet, "?" is unknown, and a word says that it does not apply.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from apps.dbsvr.figures import MASTER, Figures, ReplicaFigures
+from apps.dbsvr.quantities import count, digits, duration, lag, share
+from apps.dbsvr.state import InstanceNow, State
+
+NOT_YET, UNKNOWN = "—", "?"
+GONE = ("silent", "down")
+
+
+class ServerRow(NamedTuple):
+    name: str
+    values: dict[str, str]
+
+
+class ProcessRow(NamedTuple):
+    key: str
+    name: str
+    word: str
+    well: str
+    """"yes", "no" or "unknown": the shape before the word."""
+
+
+def rate(value: float | None) -> str:
+    return UNKNOWN if value is None else _("%(rate)s /s") % {"rate": digits(value)}
+
+
+def milliseconds(value: float | None, language: str) -> str:
+    return UNKNOWN if value is None else duration(value, language)
+
+
+def part(value: float | None, whole: float | None, language: str) -> str:
+    """A share; with nothing to share it does not apply."""
+    if value is None or whole is None:
+        return UNKNOWN
+    return _("no reads") if not whole else share(min(1.0, value / whole), language, 1)
+
+
+def percentiles(p50: float | None, p99: float | None, language: str) -> str:
+    if p50 is None or p99 is None:
+        return _("none in the last 10 s")
+    return f"p50 {duration(p50, language)} · p99 {duration(p99, language)}"
+
+
+def tiles(now: InstanceNow | None, language: str, age_limit_ms: int) -> dict[str, str]:
+    """The six tiles: a figure and a line below it."""
+    if now is None or now.figures is None:
+        keys = ("share", "reads", "writes", "oldest", "lag", "users")
+        return {f"{key}{line}": NOT_YET if not line else "" for key in keys for line in ("", "_sub")}
+    it = now.figures
+    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in GONE}
+    known = [value for value in lags.values() if value is not None]
+    query = it.queues.get("query")
+    safe = part(it.safe, it.reads, language)
+    return {
+        "share": NOT_YET if it.reads is None else part(it.replica_reads, it.reads, language),
+        "share_sub": _("%(share)s were safe") % {"share": safe} if it.reads and it.safe is not None else "",
+        "reads": NOT_YET if it.reads is None else rate(it.reads),
+        "reads_sub": percentiles(it.read_p50_ms, it.read_p99_ms, language),
+        "writes": NOT_YET if it.writes is None else rate(it.writes),
+        "writes_sub": percentiles(it.write_p50_ms, it.write_p99_ms, language),
+        "oldest": milliseconds(query.oldest_ms if query else None, language),
+        "oldest_sub": _("limit %(limit)s") % {"limit": duration(age_limit_ms, language)},
+        "lag": lag(max(known), language) if known else UNKNOWN,
+        "lag_sub": " · ".join(f"{name} {UNKNOWN if value is None else lag(value, language)}" for name, value in lags.items())
+        if len(it.replicas) > 1 and lags
+        else _("no replica answers")
+        if not lags
+        else _("nobody sees old data"),
+        "users": count(it.stamps),
+        "users_sub": _("%(users)s with a write in flight") % {"users": count(it.in_flight)},
+    }
+
+
+def server_rows(now: InstanceNow | None, language: str) -> list[ServerRow]:
+    """Replicas first, as they are what one looks for, then the master."""
+    if now is None or now.figures is None:
+        return []
+    it = now.figures
+    rows = [_replica_row(name, replica, it, language) for name, replica in sorted(it.replicas.items())]
+    words = {"up": _("healthy"), "starting": _("starting"), "down": _("no answer")}
+    master = {
+        "state": words.get(it.master.state, it.master.state),
+        "lag": _("is the master"),
+        "reads": UNKNOWN if it.reads_master is None else digits(it.reads_master),
+        "share": part(it.reads_master, it.reads, language),
+        "why": _reasons(it),
+    }
+    return [*rows, ServerRow(MASTER, master)]
+
+
+def _replica_row(name: str, replica: ReplicaFigures, it: Figures, language: str) -> ServerRow:
+    words = {
+        "serving": _("healthy"),
+        "catching_up": _("catching up"),
+        "stopped": _("stopped"),
+        "silent": _("no answer"),
+        "down": _("away"),
+    }
+    unknown = replica.state in GONE or replica.lag_ms is None
+    behind = UNKNOWN if unknown else lag(replica.lag_ms or 0.0, language)
+    if unknown:
+        why = _("its lag is unknown")
+    elif replica.state == "stopped":
+        why = _("stopped: only for users who have not written since")
+    elif (replica.lag_ms or 0.0) >= 1000:
+        why = _("users wrote within %(lag)s") % {"lag": behind}
+    else:
+        why = _("nothing holds it back")
+    values = {
+        "state": words.get(replica.state, replica.state),
+        "lag": behind,
+        "reads": UNKNOWN if replica.reads is None else digits(replica.reads),
+        "share": part(replica.reads, it.reads, language),
+        "why": why,
+    }
+    return ServerRow(name, values)
+
+
+def _reasons(it: Figures) -> str:
+    """What the master's reads are for, in reads/s, the most frequent first."""
+    words = {
+        "recent_write": _("own writes"),
+        "in_flight": _("in flight"),
+        "replica_lag": _("replica late"),
+        "handed_back": _("handed back"),
+        "replica_down": _("replica away"),
+        "spill": _("spill"),
+        "aged": _("waited too long"),
+        "fresh_start": _("just started"),
+    }
+    found = sorted(((value, name) for name, value in it.reasons.items() if value >= 0.05), reverse=True)
+    return " · ".join(f"{digits(value)} {words.get(name, name)}" for value, name in found[:4]) or _("it answers no reads")
+
+
+def processes(state: State, instance: str, history_age_s: float | None, language: str) -> list[ProcessRow]:
+    """Every process that this page has evidence of, in words."""
+    rows = [ProcessRow("web", _("web"), _("answers: you see this page"), "yes")]
+    blind = any(finding.code == "console.blind" and not finding.subject for finding in state.findings)
+    rows.append(ProcessRow("sampler", "sampler", _("no sample arrives") if blind else _("looks once a second"), "no" if blind else "yes"))
+    now = state.instances.get(instance)
+    it = now.figures if now else None
+    answers = now is not None and now.answers
+    word = _("answers") if answers else _("unknown: the sampler does not look") if blind else _("no answer")
+    rows.append(ProcessRow("front", f"front {instance}", word, "yes" if answers else "unknown" if blind else "no"))
+    if it is not None:
+        rows.append(_worker("master_db_svr", f"master_db_svr {instance}", answers, it.master.running, it.master.state))
+        for name, replica in sorted(it.replicas.items()):
+            rows.append(_worker(f"slave_db_svr_{name}", f"slave_db_svr {instance} {name}", answers, replica.running, replica.state))
+    if history_age_s is None:
+        word, well = _("no history yet"), "unknown"
+    elif history_age_s <= 60:
+        word, well = _("history was written %(age)s ago") % {"age": duration(round(history_age_s) * 1000, language)}, "yes"
+    else:
+        word, well = _("history stands still for %(age)s") % {"age": duration(round(history_age_s) * 1000, language)}, "no"
+    rows.append(ProcessRow("celery", _("Celery and broker"), word, well))
+    return rows
+
+
+def _worker(key: str, name: str, answers: bool, running: bool, state: str) -> ProcessRow:
+    if not answers:
+        return ProcessRow(key, name, _("unknown: the front does not answer"), "unknown")
+    if not running:
+        return ProcessRow(key, name, _("does not run"), "no")
+    words = {
+        "up": _("commits its beat"),
+        "starting": _("starts"),
+        "serving": _("serves"),
+        "catching_up": _("serves, its replica is late"),
+        "stopped": _("runs, its replica is stopped"),
+        "silent": _("runs, its database does not answer"),
+        "down": _("runs, its database does not answer"),
+    }
+    # The list is about processes: one whose replica is stopped does its work.
+    well = "no" if state in GONE else "unknown" if state == "starting" else "yes"
+    return ProcessRow(key, name, words.get(state, state), well)

@@ -1,0 +1,147 @@
+"""The sampler: asks every DBSvr once a second, judges, and writes one second of history and the state row.
+
+One small process, whatever the number of browsers. Only one works at a time: it holds a lock of the database, and another one waits
+for it. Neither a DBSvr nor the database can stop it: what cannot be asked is a gap, what cannot be written is kept for two minutes.
+The threads that may hang are daemons; the loop itself never waits for longer than a second, so TERM ends it within one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+
+import msgspec
+from django.db import DatabaseError, connection, transaction
+
+from apps.dbsvr import samples as history
+from apps.dbsvr.asker import Asker
+from apps.dbsvr.figures import Sample
+from apps.dbsvr.findings import light
+from apps.dbsvr.judge import Judgement, judge
+from apps.dbsvr.state import InstanceNow, State, read_state, write_state
+from apps.dbsvr.thresholds import Thresholds
+from apps.dbsvr.window import LENGTH, Window
+from tasksys_site.configuration import Configuration
+
+log = logging.getLogger(__name__)
+
+KEPT_SECONDS = 120
+
+
+class Writer:
+    """Writes to the database in a thread of its own, under the lock that makes this sampler the only one."""
+
+    def __init__(self, lock: str) -> None:
+        self._lock = lock
+        self._work = threading.Event()
+        self._pending: deque[list[Sample]] = deque(maxlen=KEPT_SECONDS)
+        self._state: State | None = None
+        self._holds = False
+        self._complaint = ""
+        self.found: State | None = None
+        """What was in the row when the lock was won; the sampler takes it over."""
+        self.works = False
+        """This sampler is the one that works. Stays so while the database is away: nobody else can have the lock then."""
+        threading.Thread(target=self._run, name="writer", daemon=True).start()
+
+    def put(self, samples: list[Sample], state: State) -> None:
+        self._pending.append(samples)
+        self._state = state
+        self._work.set()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                if not self._holds:
+                    self._win_lock()
+                if self._holds:
+                    self._write()
+                self._complain("")
+            except DatabaseError as error:
+                self._holds = False
+                connection.close()
+                self._complain(f"cannot write samples: {error}")
+            # One attempt a second, also without work: the lock may have become free.
+            self._work.wait(1.0)
+            self._work.clear()
+
+    def _win_lock(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT GET_LOCK(%s, 0)", [self._lock])
+            won = cursor.fetchone()[0] == 1
+        if not won:
+            if self.works or not self._complaint:
+                self._complain("another sampler is at work; waiting for its place")
+            self.works = False
+            self._pending.clear()
+            return
+        self.found = read_state()
+        self._holds = self.works = True
+
+    def _write(self) -> None:
+        waiting = list(self._pending)
+        state = self._state
+        if not waiting or state is None:
+            return
+        with transaction.atomic():
+            history.write_seconds(sample for second in waiting for sample in second)
+            write_state(state)
+        for _second in waiting:
+            self._pending.popleft()
+
+    def _complain(self, complaint: str) -> None:
+        if complaint and complaint != self._complaint:
+            log.warning("%s", complaint)
+        elif not complaint and self._complaint and self._holds:
+            log.warning("samples are written again")
+        if complaint or self._holds:
+            self._complaint = complaint
+
+
+class Sampler:
+    def __init__(self, configuration: Configuration, stop: threading.Event) -> None:
+        dbsvr = configuration.dbsvr
+        self._stop = stop
+        self._limits = Thresholds(beat_ms=dbsvr.beat_ms, age_limit_ms=dbsvr.age_limit_ms)
+        self._askers = [Asker(name, instance) for name, instance in dbsvr.instances.items()]
+        self._samples: dict[str, deque[Sample]] = {asker.name: deque(maxlen=LENGTH) for asker in self._askers}
+        self._judgement = Judgement()
+        self._seq = 0
+        self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler")
+
+    def run(self) -> None:
+        """One second after the other, until told to stop."""
+        while not self._stop.wait(1.0 - time.time() % 1.0):
+            if self._writer.works:
+                self._second(float(int(time.time())), time.monotonic() + 0.9)
+            else:
+                for samples in self._samples.values():
+                    samples.clear()
+
+    def _second(self, at: float, until: float) -> None:
+        for asker in self._askers:
+            asker.ask(at)
+        newest = [asker.sample(until) for asker in self._askers]
+        for sample in newest:
+            self._samples[sample.instance].append(sample)
+        found = self._writer.found
+        if found is not None and found.seq > self._seq:
+            # Another sampler worked before, or this one was started anew: its findings keep their beginnings.
+            self._seq, self._judgement = found.seq, self._known(found.judgement)
+        self._seq += 1
+        self._judgement = judge(self._samples, self._judgement, at, self._limits)
+        self._writer.put(newest, self._state(at))
+
+    def _known(self, judgement: Judgement) -> Judgement:
+        """Without DBSvrs that are no longer configured."""
+        names = {*self._samples, ""}
+        return msgspec.structs.replace(judgement, findings=tuple(it for it in judgement.findings if it.instance in names))
+
+    def _state(self, now: float) -> State:
+        instances = {}
+        for name, samples in self._samples.items():
+            window = Window(name, samples, now)
+            instances[name] = InstanceNow(window.smoothed(), window.last_at, bool(samples) and samples[-1].figures is not None)
+        return State(self._seq, now, light(self._judgement.findings), self._judgement.findings, instances, self._judgement.most)

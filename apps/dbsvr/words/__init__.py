@@ -1,0 +1,1 @@
+"""What the console says, one module a language; `say` chooses and fills in."""

@@ -1,0 +1,185 @@
+"""The console's sentences in English. Places are filled in by `say`; a per cent sign of the text itself is doubled."""
+
+from __future__ import annotations
+
+AND = ", "
+DATABASE_ERRORS = {
+    "1062": "error 1062, duplicate key",
+    "1032": "error 1032, a row is missing",
+    "1236": "error 1236, the master's log is gone",
+    "1045": "error 1045, login refused",
+    "1950": "error 1950, out of order",
+}
+WHY_NO_ANSWER = {
+    "refused": "connection refused",
+    "timeout": "no answer within 1 s",
+    "unreachable": "no way to its host",
+    "login": "login refused",
+    "garbled": "an answer that it does not understand",
+}
+
+_STOPPED = "Replication on %(replica)s is stopped, without an error."
+_BROKE = "Replication on %(replica)s broke: %(error)s."
+_BY_HAND = "Somebody or something stopped it at %(since_at)s. "
+_BY_ITSELF = "It will not start again by itself. "
+_START = " Start it again."
+_REPAIR = " Repair %(replica)s, then start it."
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "first": ("Nothing is known yet.", "First figures in 2 s."),
+    "ok/reads": (
+        "All well.",
+        "%(reads_rate)s reads/s, %(replica_share)s of them from replicas, at most %(lag_ms)s behind. "
+        "No reads or writes wait longer than %(wait_ms)s.",
+    ),
+    "ok/writes": (
+        "All well.",
+        "%(writes_rate)s writes/s and no reads; replicas are at most %(lag_ms)s behind. No write waits longer than %(wait_ms)s.",
+    ),
+    "ok/pause": ("All well.", "No read or write just now; replicas are at most %(lag_ms)s behind."),
+    "idle/idle": (
+        "All well, no traffic.",
+        "No read or write in the last 60 s. The beat arrives, so this is quiet, not broken.",
+    ),
+    "replica.lag/falling": (
+        "Replica %(replica)s is %(lag_ms)s behind and catching up.",
+        "%(late_share)s of reads go to the master because their users wrote in the last %(lag_ms)s. Nobody sees old data. "
+        "About %(left_ms)s left. Nothing to do unless it still grows at %(look_minute)s.",
+    ),
+    "replica.lag/falling_quiet": (
+        "Replica %(replica)s is %(lag_ms)s behind and catching up.",
+        "There are no reads just now. Nobody sees old data. About %(left_ms)s left. "
+        "Nothing to do unless it still grows at %(look_minute)s.",
+    ),
+    "replica.lag/steady": (
+        "Replica %(replica)s is %(lag_ms)s behind and stays there.",
+        "%(late_share)s of reads go to the master because their users wrote in the last %(lag_ms)s. Nobody sees old data. "
+        "Look for a delay that was set on %(replica)s, or for a host that is too slow.",
+    ),
+    "replica.lag/steady_quiet": (
+        "Replica %(replica)s is %(lag_ms)s behind and stays there.",
+        "There are no reads just now. Nobody sees old data. Look for a delay that was set on %(replica)s, or for a host that is too slow.",
+    ),
+    "replica.lag/growing": (
+        "Replica %(replica)s is %(lag_ms)s behind and falling further back (+%(slope_s)s s each second).",
+        "The master now answers %(master_share)s of reads, %(most_share)s of the most it has managed. Nobody sees old data. "
+        "Look for a long transaction on %(replica)s, or stop using %(replica)s.",
+    ),
+    "replica.lag/growing_quiet": (
+        "Replica %(replica)s is %(lag_ms)s behind and falling further back (+%(slope_s)s s each second).",
+        "There are no reads just now. Nobody sees old data. Look for a long transaction on %(replica)s, or stop using %(replica)s.",
+    ),
+    "replica.stopped/by_hand_serving": (
+        _STOPPED,
+        _BY_HAND
+        + "It still answers for users who have not written since; the master answers for the others. Nobody sees old data."
+        + _START,
+    ),
+    "replica.stopped/by_hand_shared": (_STOPPED, _BY_HAND + "%(others)s and the master serve its reads." + _START),
+    "replica.stopped/by_hand_alone": (_STOPPED, _BY_HAND + "The master serves its reads." + _START),
+    "replica.stopped/error_serving": (
+        _BROKE,
+        _BY_ITSELF + "It still answers for users who have not written since; the master answers for the others." + _REPAIR,
+    ),
+    "replica.stopped/error_shared": (_BROKE, _BY_ITSELF + "%(others)s and the master serve its reads." + _REPAIR),
+    "replica.stopped/error_alone": (_BROKE, _BY_ITSELF + "The master serves its reads." + _REPAIR),
+    "replica.stopped/still": (
+        "Replica %(replica)s stands still, %(lag_ms)s behind.",
+        "Its replication runs but applies nothing: a lock, a long transaction or a delay holds it. Nobody sees old data. "
+        "Nothing to do unless it lasts.",
+    ),
+    "replica.stopped/recovering": (
+        "Replication on %(replica)s runs again, %(lag_ms)s behind.",
+        "It was stopped or stood still from %(since_at)s. Nobody sees old data. This ends when it has kept up for 15 s.",
+    ),
+    "replica.stopped/unclear": (
+        "Replication on %(replica)s was stopped at %(since_at)s; how far it is behind is unknown.",
+        "It serves nothing until that is known again.",
+    ),
+    "replica.silent/silent": (
+        "%(replica)s does not answer (%(age_ms)s).",
+        "Its lag is unknown, so it serves nothing. Check the host and the network path from DBSvr %(dbsvr)s.",
+    ),
+    "replica.silent/no_worker": (
+        "%(replica)s has no worker (%(age_ms)s).",
+        "Its lag is unknown, so it serves nothing. "
+        "Look at the process slave_db_svr for %(replica)s of DBSvr %(dbsvr)s, and at its database.",
+    ),
+    "replica.silent/back": ("%(replica)s answers again.", "This ends after 5 good answers in a row."),
+    "replicas.none/busy": (
+        "No replica can serve.",
+        "The master answers every read: %(most_share)s of the most it has managed. Reads stay right; they may become slow.",
+    ),
+    "replicas.none/quiet": ("No replica can serve.", "The master answers every read. Reads stay right; they may become slow."),
+    "replicas.none/back": ("A replica serves again.", "This ends when one has served for 15 s."),
+    "replica.share/low": (
+        "Replicas answer only %(served_share)s of the reads that they may answer.",
+        "The master takes %(spill_rate)s reads/s from them because they are busy. Nobody sees old data. "
+        "Look at the replicas' processor, or raise `spill_depth`.",
+    ),
+    "master.down/refusing": (
+        "Writes are refused: the master does not answer (%(age_ms)s).",
+        "%(refused)s writes got MASTERDOWN; clients repeat them with the same event id. Reads that replicas may serve go on. "
+        "Look at the master's host and its log.",
+    ),
+    "master.down/quiet": (
+        "Writes would be refused: the master does not answer (%(age_ms)s).",
+        "Nobody has tried to write since. Reads that replicas may serve go on. Look at the master's host and its log.",
+    ),
+    "master.down/back": (
+        "The master answers again.",
+        "It was away for %(age_ms)s; %(refused)s writes got MASTERDOWN. This ends after 5 commits in a row.",
+    ),
+    "master.beat/late": (
+        "The master has not committed for %(age_ms)s although its connection lives.",
+        "It is frozen or its disk is full. Lag figures are unknown until it commits again.",
+    ),
+    "master.beat/back": ("The master commits again.", "This ends when it has kept its beat for 10 s."),
+    "queue.query.age/busy": (
+        "Reads wait up to %(wait_ms)s.",
+        "%(waiting)s wait. The master answers %(master_share)s of reads, %(most_share)s of the most it has managed. "
+        "Add a worker, or raise `spill_depth` if the master has room.",
+    ),
+    "queue.query.age/waiting": ("Reads wait up to %(wait_ms)s.", "%(waiting)s wait and none is answered. Look at the workers' processes."),
+    "queue.finish.age/waiting": (
+        "Writes wait up to %(wait_ms)s.",
+        "%(waiting)s wait. The master's commits are slow, or its worker is busy. Look at the master's disk.",
+    ),
+    "queue.clear.age/waiting": (
+        "The oldest deletion waits %(wait_ms)s.",
+        "Deletions run only when no write and no read waits. %(waiting)s wait. Nothing to do unless it passes 60 min.",
+    ),
+    "overload/refusing": (
+        "DBSvr %(dbsvr)s turns requests away: %(refused)s in the last 10 s.",
+        "Clients are told to retry a little later. Demand is %(demand_rate)s/s, the most it has shown is %(most_rate)s reads/s.",
+    ),
+    "overload/over": (
+        "DBSvr %(dbsvr)s takes all requests again.",
+        "It turned some away a moment ago. This ends after 30 s without one. Demand is %(demand_rate)s/s.",
+    ),
+    "dbsvr.down/refused": (
+        "DBSvr %(dbsvr)s is gone since %(since_at)s: nothing listens on its port.",
+        "It serves nobody until it is back. Its supervisor starts it again by itself; if it does not, look at the log of its front.",
+    ),
+    "dbsvr.down/still": (
+        "DBSvr %(dbsvr)s is gone since %(since_at)s: it gives no answer and its tick stands still.",
+        "It serves nobody until it is back. Look at its host and its processes, and at the master.",
+    ),
+    "dbsvr.down/back": ("DBSvr %(dbsvr)s answers again.", "It was gone from %(since_at)s. This ends after 5 answers in a row."),
+    "console.blind": (
+        "This page is blind to DBSvr %(dbsvr)s since %(since_at)s.",
+        "%(dbsvr)s may be well. The sampler gets no answer (%(why)s). Figures below are from before.",
+    ),
+    "console.blind/back": (
+        "DBSvr %(dbsvr)s can be seen again.",
+        "This page was blind from %(since_at)s. This ends after 5 answers in a row.",
+    ),
+    "console.blind/all": (
+        "This page is blind since %(since_at)s.",
+        "The sampler has stopped or cannot reach the database. The task system may be well. Figures below are from before.",
+    ),
+    "console.blind/never": (
+        "This page has never seen anything.",
+        "The sampler has not run yet. Start it: `python manage.py sampler`.",
+    ),
+}

@@ -1,0 +1,150 @@
+"""The console's sentences in Simplified Chinese. Places are filled in by `say`; a per cent sign of the text itself is doubled."""
+
+from __future__ import annotations
+
+AND = "、"
+DATABASE_ERRORS = {
+    "1062": "错误 1062（主键重复）",
+    "1032": "错误 1032（缺少数据行）",
+    "1236": "错误 1236（主库日志已不存在）",
+    "1045": "错误 1045（登录被拒）",
+    "1950": "错误 1950（顺序错乱）",
+}
+WHY_NO_ANSWER = {
+    "refused": "连接被拒",
+    "timeout": "1 秒内没有应答",
+    "unreachable": "无法到达其主机",
+    "login": "登录被拒",
+    "garbled": "应答无法理解",
+}
+
+_STOPPED = "%(replica)s 的复制已停止（无错误）。"
+_BROKE = "%(replica)s 的复制出错中断：%(error)s。"
+_BY_HAND = "于 %(since_at)s 被停止；"
+_BY_ITSELF = "不会自行恢复；"
+_START = "请启动复制。"
+_REPAIR = "请先修复 %(replica)s，再启动复制。"
+
+SENTENCES: dict[str, tuple[str, str]] = {
+    "first": ("暂无数据。", "2 秒后显示首批数据。"),
+    "ok/reads": (
+        "一切正常。",
+        "每秒 %(reads_rate)s 次读，%(replica_share)s 由从库承担，最多落后 %(lag_ms)s；读写等待不超过 %(wait_ms)s。",
+    ),
+    "ok/writes": ("一切正常。", "每秒 %(writes_rate)s 次写，没有读；从库最多落后 %(lag_ms)s；写等待不超过 %(wait_ms)s。"),
+    "ok/pause": ("一切正常。", "此刻没有读写；从库最多落后 %(lag_ms)s。"),
+    "idle/idle": ("一切正常，暂无流量。", "最近 60 秒没有读写；节拍正常，说明只是空闲。"),
+    "replica.lag/falling": (
+        "从库 %(replica)s 落后 %(lag_ms)s，正在追赶。",
+        "%(late_share)s 的读转到主库，因为这些用户在最近 %(lag_ms)s内写过；没有用户会看到旧数据。预计还需 %(left_ms)s。"
+        "无需处理，若 %(look_minute)s 仍在增大请查看。",
+    ),
+    "replica.lag/falling_quiet": (
+        "从库 %(replica)s 落后 %(lag_ms)s，正在追赶。",
+        "此刻没有读；没有用户会看到旧数据。预计还需 %(left_ms)s。无需处理，若 %(look_minute)s 仍在增大请查看。",
+    ),
+    "replica.lag/steady": (
+        "从库 %(replica)s 落后 %(lag_ms)s，没有变化。",
+        "%(late_share)s 的读转到主库，因为这些用户在最近 %(lag_ms)s内写过；没有用户会看到旧数据。"
+        "请检查 %(replica)s 是否设置了延迟，或主机是否过慢。",
+    ),
+    "replica.lag/steady_quiet": (
+        "从库 %(replica)s 落后 %(lag_ms)s，没有变化。",
+        "此刻没有读；没有用户会看到旧数据。请检查 %(replica)s 是否设置了延迟，或主机是否过慢。",
+    ),
+    "replica.lag/growing": (
+        "从库 %(replica)s 落后 %(lag_ms)s且仍在扩大（每秒 +%(slope_s)s 秒）。",
+        "主库承担 %(master_share)s 的读，已达历史最高的 %(most_share)s；没有用户会看到旧数据。"
+        "请检查 %(replica)s 上的长事务，或暂停使用 %(replica)s。",
+    ),
+    "replica.lag/growing_quiet": (
+        "从库 %(replica)s 落后 %(lag_ms)s且仍在扩大（每秒 +%(slope_s)s 秒）。",
+        "此刻没有读；没有用户会看到旧数据。请检查 %(replica)s 上的长事务，或暂停使用 %(replica)s。",
+    ),
+    "replica.stopped/by_hand_serving": (
+        _STOPPED,
+        _BY_HAND + "它仍为此后没有写过的用户服务，其余用户由主库承担；没有用户会看到旧数据。" + _START,
+    ),
+    "replica.stopped/by_hand_shared": (_STOPPED, _BY_HAND + "其读由 %(others)s 和主库承担。" + _START),
+    "replica.stopped/by_hand_alone": (_STOPPED, _BY_HAND + "其读由主库承担。" + _START),
+    "replica.stopped/error_serving": (_BROKE, _BY_ITSELF + "它仍为此后没有写过的用户服务，其余用户由主库承担。" + _REPAIR),
+    "replica.stopped/error_shared": (_BROKE, _BY_ITSELF + "其读由 %(others)s 和主库承担。" + _REPAIR),
+    "replica.stopped/error_alone": (_BROKE, _BY_ITSELF + "其读由主库承担。" + _REPAIR),
+    "replica.stopped/still": (
+        "从库 %(replica)s 停滞，落后 %(lag_ms)s。",
+        "复制在运行但没有应用数据：可能被锁、长事务或延迟设置阻挡；没有用户会看到旧数据。无需处理，除非持续不变。",
+    ),
+    "replica.stopped/recovering": (
+        "%(replica)s 的复制已恢复，落后 %(lag_ms)s。",
+        "自 %(since_at)s 起曾停止或停滞；没有用户会看到旧数据。跟上 15 秒后本条消失。",
+    ),
+    "replica.stopped/unclear": ("%(replica)s 的复制于 %(since_at)s 停止；落后多少未知。", "在确认之前不让它服务。"),
+    "replica.silent/silent": (
+        "%(replica)s 没有应答（%(age_ms)s）。",
+        "延迟未知，因此不让它服务。请检查主机以及 DBSvr %(dbsvr)s 到它的网络。",
+    ),
+    "replica.silent/no_worker": (
+        "%(replica)s 没有工作进程（%(age_ms)s）。",
+        "延迟未知，因此不让它服务。请检查 DBSvr %(dbsvr)s 的 %(replica)s 进程 slave_db_svr 及其数据库。",
+    ),
+    "replica.silent/back": ("%(replica)s 恢复应答。", "连续 5 次正常应答后本条消失。"),
+    "replicas.none/busy": (
+        "没有可用的从库。",
+        "全部读由主库承担，已达历史最高的 %(most_share)s。结果仍然正确，但可能变慢。",
+    ),
+    "replicas.none/quiet": ("没有可用的从库。", "全部读由主库承担。结果仍然正确，但可能变慢。"),
+    "replicas.none/back": ("已有从库恢复服务。", "持续服务 15 秒后本条消失。"),
+    "replica.share/low": (
+        "从库只承担了其可承担读的 %(served_share)s。",
+        "因从库繁忙，主库每秒接走 %(spill_rate)s 次读；没有用户会看到旧数据。请检查从库的处理器，或提高 `spill_depth`。",
+    ),
+    "master.down/refusing": (
+        "写被拒绝：主库没有应答（%(age_ms)s）。",
+        "已有 %(refused)s 次写返回 MASTERDOWN，客户端会用相同 event id 重试；从库可承担的读继续。请检查主库的主机和日志。",
+    ),
+    "master.down/quiet": (
+        "写将被拒绝：主库没有应答（%(age_ms)s）。",
+        "此后没有人尝试写；从库可承担的读继续。请检查主库的主机和日志。",
+    ),
+    "master.down/back": ("主库恢复应答。", "中断 %(age_ms)s，期间 %(refused)s 次写返回 MASTERDOWN。连续 5 次提交后本条消失。"),
+    "master.beat/late": ("主库连接正常，但已 %(age_ms)s没有提交。", "可能被冻结或磁盘已满。在恢复提交前，延迟数据未知。"),
+    "master.beat/back": ("主库恢复提交。", "节拍正常 10 秒后本条消失。"),
+    "queue.query.age/busy": (
+        "读最长等待 %(wait_ms)s。",
+        "共 %(waiting)s 个在等；主库承担 %(master_share)s 的读，已达历史最高的 %(most_share)s。"
+        "可增加工作进程，或在主库有余力时提高 `spill_depth`。",
+    ),
+    "queue.query.age/waiting": ("读最长等待 %(wait_ms)s。", "共 %(waiting)s 个在等，没有一个得到应答。请检查工作进程。"),
+    "queue.finish.age/waiting": ("写最长等待 %(wait_ms)s。", "共 %(waiting)s 个在等；主库提交缓慢，或其工作进程繁忙。请检查主库的磁盘。"),
+    "queue.clear.age/waiting": (
+        "最久的删除已等 %(wait_ms)s。",
+        "只有没有写和读等待时才执行删除；共 %(waiting)s 个。无需处理，若超过 60 分钟请查看。",
+    ),
+    "overload/refusing": (
+        "DBSvr %(dbsvr)s 正在拒绝请求：最近 10 秒 %(refused)s 次。",
+        "已告知客户端稍后重试。需求 %(demand_rate)s 次/秒，历史最高 %(most_rate)s 次读/秒。",
+    ),
+    "overload/over": (
+        "DBSvr %(dbsvr)s 恢复接受全部请求。",
+        "片刻前曾拒绝过请求，30 秒内没有再拒绝后本条消失。需求 %(demand_rate)s 次/秒。",
+    ),
+    "dbsvr.down/refused": (
+        "DBSvr %(dbsvr)s 自 %(since_at)s 起失联：其端口无人监听。",
+        "恢复之前无法为任何用户服务。监管进程会自动重启它；若没有，请查看其接入进程的日志。",
+    ),
+    "dbsvr.down/still": (
+        "DBSvr %(dbsvr)s 自 %(since_at)s 起失联：没有应答，节拍号也不再变化。",
+        "恢复之前无法为任何用户服务。请检查其主机、进程以及主库。",
+    ),
+    "dbsvr.down/back": ("DBSvr %(dbsvr)s 恢复应答。", "自 %(since_at)s 起曾失联。连续 5 次应答后本条消失。"),
+    "console.blind": (
+        "自 %(since_at)s 起本页看不到 DBSvr %(dbsvr)s。",
+        "%(dbsvr)s 可能正常，但采样得不到应答（%(why)s）。下方是之前的数据。",
+    ),
+    "console.blind/back": ("又能看到 DBSvr %(dbsvr)s 了。", "自 %(since_at)s 起曾看不到。连续 5 次应答后本条消失。"),
+    "console.blind/all": (
+        "自 %(since_at)s 起本页什么都看不到。",
+        "采样进程已停止，或连不上数据库。任务系统可能正常。下方是之前的数据。",
+    ),
+    "console.blind/never": ("本页还没有任何数据。", "采样进程尚未运行。请启动：`python manage.py sampler`。"),
+}
