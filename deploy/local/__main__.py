@@ -84,8 +84,6 @@ def run(stack: LocalStack, supervisord: Supervisord) -> int:
         print("\nsupervisord has ended without being asked; its log is", supervisord.log, file=sys.stderr)
         return FAILED
     except (Interrupted, KeyboardInterrupt):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C does not make it quicker, only untidy
         print("\nStopping …", flush=True)
         bring_down(stack, supervisord)
         print("Stopped. The data is kept in", stack.var)
@@ -197,11 +195,16 @@ def _short(path: Path) -> str:
 
 
 def _stop_on_signals() -> None:
+    """The first signal ends what we do, by Interrupted; the next ones would only end it untidily (make sends a second TERM)."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
     def interrupt(number: int, frame: FrameType | None) -> None:
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
         raise Interrupted
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    for each in numbers:
+        signal.signal(each, interrupt)
 
 
 def _end_with_make() -> None:

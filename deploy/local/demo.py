@@ -180,7 +180,6 @@ def _judge(load: Load, began: Any, ended: Any) -> int:
             if count > began["reads"]["by_reason"].get(reason, 0)
         }
         print(f"\nReads that went to the master: {master:,}, because of {json.dumps(reasons)}")
-    print(
-        f"{counts['reads']:,} reads, {counts['writes']:,} writes, {counts['errors']:,} errors; older than promised: {counts['stale']:,} reads."
-    )
+    print(f"{counts['reads']:,} reads, {counts['writes']:,} writes, {counts['errors']:,} errors.")
+    print(f"Reads that were older than promised: {counts['stale']:,}.")
     return 1 if counts["stale"] else 0

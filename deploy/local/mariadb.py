@@ -80,11 +80,14 @@ class MariaDBServer(ServerProcess):
         self.server_id = server_id
         self.read_only = read_only
         self.data = self.directory / "data"
+        # Its own, because a server that starts removes the temporary tables of every other from a shared one.
+        self.temporary = self.directory / "tmp"
         self.socket = socket_path(self.directory, "server.sock")
 
     def install(self) -> None:
         """Make the data directory, once. A half-made one, left by an interrupted run, is made anew."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.temporary.mkdir(exist_ok=True, mode=0o700)
         make_socket_directory(self.socket)
         if self.data.is_dir():
             return
@@ -104,6 +107,7 @@ class MariaDBServer(ServerProcess):
                 "--innodb-flush-log-at-trx-commit=0",  # a crash in here makes it all anew anyway
             ],
             cwd=self.directory,
+            env={**os.environ, "TMPDIR": str(self.temporary)},
             capture_output=True,
             text=True,
             check=False,
@@ -117,6 +121,7 @@ class MariaDBServer(ServerProcess):
             find_program(self.program),
             "--no-defaults",
             f"--datadir={self.data}",
+            f"--tmpdir={self.temporary}",
             f"--socket={self.socket}",
             f"--pid-file={self.pid_file}",
             f"--log-error={self.log}",

@@ -188,9 +188,14 @@ class LocalStack:
 
 
 def python() -> str:
-    """This interpreter; from the project's folder when it lies there, so that the folder's name cannot matter."""
-    executable = Path(sys.executable)
-    return str(executable.relative_to(PROJECT)) if executable.is_relative_to(PROJECT) else str(executable)
+    """This interpreter."""
+    return from_project(sys.executable)
+
+
+def from_project(program: str) -> str:
+    """Taken from the project's folder when it lies there (.venv does), so that the folder's name cannot matter."""
+    path = Path(program)
+    return str(path.relative_to(PROJECT)) if path.is_relative_to(PROJECT) else program
 
 
 def servers_of(stack: LocalStack) -> list[ServerProcess]:

@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -176,8 +177,8 @@ def dies_with_parent(number: signal.Signals) -> list[str]:
 
 
 def find_program(name: str) -> str:
-    """The program's path; /usr/sbin is looked at too, which is not on everybody's PATH."""
-    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin:/sbin")
+    """The program's path. Also where the set-up may have put it, and in /usr/sbin, which is not on everybody's PATH."""
+    path = shutil.which(name) or shutil.which(name, path=f"{sys.prefix}/bin:/usr/sbin:/usr/local/sbin:/sbin")
     if path is None:
         raise ServerFailed(f"{name} is not installed: deploy/setup.sh installs it")
     return path

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from supervisor.xmlrpc import SupervisorTransport
 
-from deploy.local.pieces import SERVERS, LocalStack, Program, python
+from deploy.local.pieces import SERVERS, LocalStack, Program, from_project, python
 from deploy.local.server_process import dies_with_parent, make_socket_directory, remove_socket_directory, socket_path, wait_until
 from tasksys_site.configuration import PROJECT
 
@@ -143,7 +143,7 @@ def supervisord_configuration(stack: LocalStack, socket: Path) -> str:
     open_files = min(OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     sections = [
         f"; Written by deploy.local at every start ({time.strftime('%Y-%m-%d %H:%M:%S')}); changes here are lost.",
-        "[supervisord]\nnodaemon = true\nlogfile = %(here)s/log/supervisord.log\nlogfile_maxbytes = 5MB\nlogfile_backups = 1\n"
+        f"[supervisord]\nnodaemon = true\nlogfile = {_logs(stack.var)}/supervisord.log\nlogfile_maxbytes = 5MB\nlogfile_backups = 1\n"
         f"pidfile = %(here)s/supervisord.pid\nminfds = {open_files}\nstrip_ansi = true\n"
         + (f"user = {pwd.getpwuid(0).pw_name}\n" if os.geteuid() == 0 else ""),
         f"[unix_http_server]\nfile = {_in_here(str(socket), stack.var)}\nchmod = 0700\n",
@@ -159,7 +159,7 @@ def supervisord_configuration(stack: LocalStack, socket: Path) -> str:
 
 
 def _program_section(program: Program, stack: LocalStack) -> str:
-    command = [*dies_with_parent(signal.SIGTERM), *program.command]
+    command = [*dies_with_parent(signal.SIGTERM), from_project(program.command[0]), *program.command[1:]]
     return "\n".join(
         (
             f"[program:{program.name}]",
@@ -172,12 +172,17 @@ def _program_section(program: Program, stack: LocalStack) -> str:
             f"stopwaitsecs = {program.stops_within_s}",
             "killasgroup = true",
             "redirect_stderr = true",
-            f"stdout_logfile = %(here)s/log/{program.group}-{program.name}.log",
+            f"stdout_logfile = {_logs(stack.var)}/{program.group}-{program.name}.log",
             "stdout_logfile_maxbytes = 5MB",
             "stdout_logfile_backups = 1",
             "",
         )
     )
+
+
+def _logs(var: Path) -> str:
+    """The logs' folder. supervisord expands these paths twice, so a percent sign in `%(here)s` would not survive."""
+    return f"{var.relative_to(PROJECT)}/log" if var.is_relative_to(PROJECT) else "%(here)s/log"
 
 
 def _in_here(text: str, var: Path) -> str:
