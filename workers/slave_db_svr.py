@@ -52,6 +52,7 @@ class _Life:
     def live(self) -> None:
         while not self._stop:
             self._hear(0)
+            self._tell_health()
             if self._answer():
                 continue
             eager = self._queue.depth() > 0
@@ -75,12 +76,15 @@ class _Life:
             else:
                 heed_leave(frame)
 
-    def _look(self) -> bool:
-        """Look at the update tick, and once a second at the replication threads; True when the tick has moved."""
+    def _tell_health(self) -> None:
+        """Once a second, also under load: answering reads shows the tick, but not why it stands still."""
         now = time.monotonic()
         if now - self._health_at >= HEALTH_EVERY_S:
             self._health_at = now
             self._link.send(ReplicaHealth(self._connection.endpoint, *replication_health(self._connection)))
+
+    def _look(self) -> bool:
+        """Look at the update tick; True when it has moved."""
         before = self._tick
         generation, tick = store.read_tick(self._connection, self._instance)
         self._note(generation, tick)
