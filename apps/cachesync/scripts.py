@@ -65,7 +65,7 @@ end
 return 'kept'
 """
 )
-"""After a write. ARGV: head of the copy that the write was applied on (or one that no copy has), generation, version, new copy, its life in ms.
+"""After a write. ARGV: head of the copy that the write was applied on, generation, version, new copy, its life in ms.
 
 All tokens go, so no read that began before can store its answer. The copy is replaced only if it is the very version that
 the write was applied on; any other older one is deleted; none is created.
