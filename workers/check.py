@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 
 from tasksys_site.configuration import Configuration, ConfigurationError, configuration_file
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, StatementRefused, master_faults, replica_faults, replication_health
-from workers.dispatch import LANE_CAPACITY
+from workers.lanes import LANE_CAPACITY
 from workers.messages import TICKET
 from workers.process import Exit
 

@@ -58,6 +58,11 @@ class Client(asyncio.Protocol):
         self.pending.clear()
         self._commands.dismiss(self)
 
+    def eof_received(self) -> bool:
+        """The client has closed its half, and may still read: what it asked for is owed. False closes at once."""
+        self.leave()
+        return bool(self.pending)
+
     def pause_writing(self) -> None:
         """The output bound is passed: this client does not read."""
         self._cut("it does not read its answers")

@@ -176,7 +176,17 @@ class Commands:
             client.pending.append(b"-ERR unknown subcommand of CLIENT\r\n")
 
     def _config(self, client: Client, words: Words, now: float) -> None:
-        client.pending.append(b"*0\r\n")  # redis-benchmark asks for settings that we do not have
+        """redis-benchmark asks for `save` and `appendonly`, and warns when it gets nothing: a setting that we lack is empty."""
+        if len(words) < 3 or words[1].upper() != b"GET":
+            client.pending.append(b"-ERR unknown subcommand of CONFIG\r\n")
+            return
+        names = [word[:64] for word in words[2:] if b"*" not in word]
+        head = b"%%%d\r\n" % len(names) if client.protocol == 3 else b"*%d\r\n" % (2 * len(names))
+        client.pending.append(head + b"".join(bulk(name) + bulk(b"") for name in names))
+
+    def _info(self, client: Client, words: Words, now: float) -> None:
+        """Some clients (ioredis) use a connection only after INFO has said that nothing is loading. TASK.STATS has the figures."""
+        client.pending.append(bulk(b"# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nrole:master\r\nloading:0\r\n"))
 
     def _command(self, client: Client, words: Words, now: float) -> None:
         client.pending.append(b"*0\r\n")
@@ -203,6 +213,7 @@ class Commands:
         b"AUTH": _authenticate,
         b"CLIENT": _client,
         b"CONFIG": _config,
+        b"INFO": _info,
         b"COMMAND": _command,
         b"SELECT": _select,
         b"QUIT": _quit,

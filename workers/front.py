@@ -82,7 +82,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.info("stopped, unanswered=%d", len(dispatch.table))
     finally:
         local.close()
-        dispatch.remove_queues()
+        dispatch.lanes.remove()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     return Exit.STOPPED

@@ -14,16 +14,17 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 
 def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
-    master, clock = dispatch.master, dispatch.clock
-    depths = dispatch.queue_depths()
+    servers, lanes = dispatch.servers, dispatch.lanes
+    master, clock = servers.master, servers.clock
+    depths = lanes.depths()
     beat_age = master.beat_age_ms(now)
     return {
         "instance": dispatch.instance,
         "run_id": dispatch.run_id,
         "now": time.time(),
         "started_at": dispatch.started_at,
-        "generation": dispatch.generation,
-        "base": dispatch.base or None,
+        "generation": dispatch.servers.generation,
+        "base": dispatch.servers.base or None,
         "tick": master.tick,
         "floor": dispatch.users.floor,
         "master": {
@@ -47,13 +48,13 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
                 "sql_running": replica.sql_running,
                 "last_error": replica.last_error,
             }
-            for replica in dispatch.replicas.values()
+            for replica in dispatch.servers.replicas.values()
         },
         **dispatch.counts.as_json(),
         "queues": {
-            "finish": _queue(depths["finish"], [dispatch.finish_lane], now),
-            "query": _queue(depths["query"], [dispatch.master_lane, dispatch.replica_lane], now),
-            "clear": _queue(depths["clear"], [dispatch.clear_lane], now),
+            "finish": _queue(depths["finish"], [lanes.finish], now),
+            "query": _queue(depths["query"], [lanes.master, lanes.replica], now),
+            "clear": _queue(depths["clear"], [lanes.clear], now),
         },
         "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight},
         "connections": {
@@ -76,15 +77,15 @@ def _queue(depth: int, lanes: list[Lane], now: float) -> dict[str, Any]:
 
 def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
     """Which servers may serve this user now, and why not the others."""
-    users, clock = dispatch.users, dispatch.clock
+    users, clock = dispatch.users, dispatch.servers.clock
     stamp, in_flight = users.stamp(uid), users.is_in_flight(uid)
     servers: dict[str, dict[str, Any]] = {
-        "master": {"may_serve": dispatch.master.is_ready, "why": dispatch.master.sentence or dispatch.master.state}
+        "master": {"may_serve": dispatch.servers.master.is_ready, "why": dispatch.servers.master.sentence or dispatch.servers.master.state}
     }
-    for replica in dispatch.replicas.values():
+    for replica in dispatch.servers.replicas.values():
         if in_flight:
             may, why = False, "a write of this user is in flight"
-        elif not dispatch.base:
+        elif not dispatch.servers.base:
             may, why = False, "the DBSvr has no fresh tick yet"
         elif not replica.may_serve(now) or replica.tick is None:
             may, why = False, replica.last_error or replica.state(clock, now)
@@ -95,7 +96,7 @@ def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
         servers[replica.name] = {"may_serve": may, "why": why}
     return {
         "uid": uid if uid <= 2**53 else str(uid),
-        "generation": dispatch.generation,
+        "generation": dispatch.servers.generation,
         "stamp": stamp,
         "stamp_is": "recorded" if users.recorded_stamp(uid) == stamp and stamp else "floor",
         "in_flight": in_flight,

@@ -186,7 +186,7 @@ OPERATIONS = ("add", "max", "set", "complete")
 def parse_uid(text: bytes) -> int:
     """A uid from its decimal digits; leading zeros are accepted. Raises BadArgument."""
     if not text.isdigit() or len(text) > 40:
-        raise BadArgument(f"uid must be decimal digits, not {text[:40]!r}")
+        raise BadArgument(f"uid must be decimal digits, not {text[:40].decode('ascii', 'replace')!r}")
     uid = int(text)
     if not 1 <= uid <= MAX_UID:
         raise BadArgument(f"uid must be in 1 … 2^63-1, not {uid}")

@@ -109,6 +109,10 @@ class Lane:
             return first.arrived
         return self.line[0][0].arrived if self.line else None
 
+    def requests(self) -> list[Request]:
+        """All that wait here, oldest first."""
+        return [*self.sent.values(), *(request for request, _ in self.line if request.lane is self)]
+
     def put(self, request: Request, message_type: int, now: float) -> None:
         """Queue the request's ticket, or stand in line for it. Raises QueueGone."""
         request.lane = self
@@ -140,7 +144,7 @@ class Lane:
 
     def empty(self) -> list[Request]:
         """All its requests, oldest first; the lane is empty then. (Their tickets may still be in the queue.)"""
-        requests = [*self.sent.values(), *(request for request, _ in self.line if request.lane is self)]
+        requests = self.requests()
         self.sent.clear()
         self.line.clear()
         return requests

@@ -79,3 +79,40 @@ class WorkerLink(asyncio.Protocol):
         self._asleep = True
         if self._queued_since_wake:
             self.wake()
+
+
+class WorkerLinks:
+    """The link of each server, and who is to be woken at the end of this turn of the event loop."""
+
+    def __init__(self) -> None:
+        self._links: dict[str, WorkerLink] = {}
+        self._to_wake: set[str] = set()
+
+    def get(self, server: str) -> WorkerLink | None:
+        return self._links.get(server)
+
+    def put(self, link: WorkerLink) -> None:
+        self._links[link.server] = link
+
+    def drop(self, link: WorkerLink) -> bool:
+        """False when the link is none of these, or not any more."""
+        if self._links.get(link.server) is not link:
+            return False
+        del self._links[link.server]
+        return True
+
+    def all(self) -> list[WorkerLink]:
+        return list(self._links.values())
+
+    def wake(self, server: str) -> None:
+        """Once for everything that is queued in this turn: a wake-up costs more than a ticket."""
+        if not self._to_wake:
+            asyncio.get_running_loop().call_soon(self._wake_now)
+        self._to_wake.add(server)
+
+    def _wake_now(self) -> None:
+        to_wake, self._to_wake = self._to_wake, set()
+        for server in to_wake:
+            link = self._links.get(server)
+            if link is not None:
+                link.wake()

@@ -14,10 +14,12 @@ import functools
 import logging
 import os
 import secrets
+import time
 from collections.abc import Sequence
 
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
 from apps.cachesync.ring import Ring
+from apps.cachesync.shared_reads import SharedReads
 from apps.dbsvr.db_interface import DbInterface, db_interface
 from tasksys_site import configuration
 from workers.protocol import Change, Snapshot, WriteAnswer
@@ -33,6 +35,7 @@ class TaskInterface:
         self._dbsvr = dbsvr
         self._ring = Ring(node.name for node in cache.nodes)
         self._nodes = {name: CacheNode(name, cache.copy_ttl_ms) for name in self._ring.names}
+        self._reads = SharedReads()
         self._token_ttl_ms = token_ttl_ms
 
     def get(self, uid: int) -> Snapshot:
@@ -42,10 +45,10 @@ class TaskInterface:
         try:
             copy = node.get(uid) or node.leave_token(uid, token, self._token_ttl_ms)
         except NodeUnavailable:
-            return self._dbsvr.get(uid, node.name)
+            return self._read(uid, node)
         if isinstance(copy, Snapshot):
             return copy
-        snapshot = self._dbsvr.get(uid, node.name)
+        snapshot = self._read(uid, node)
         if copy:  # the token is ours: we fill, the others read through
             self._fill(node, uid, token, snapshot)
         return snapshot
@@ -62,6 +65,15 @@ class TaskInterface:
 
     def _node(self, uid: int) -> CacheNode:
         return self._nodes[self._ring.node_of(uid)]
+
+    def _read(self, uid: int, node: CacheNode) -> Snapshot:
+        """From the DBSvr, within the time that a token lives."""
+        until = time.monotonic() + self._token_ttl_ms / 1000
+
+        def ask() -> Snapshot:
+            return self._dbsvr.get(uid, node.name, deadline_ms=max(1, int(1000 * (until - time.monotonic()))))
+
+        return self._reads.read(uid, until, ask)
 
     @staticmethod
     def _fill(node: CacheNode, uid: int, token: str, snapshot: Snapshot) -> None:

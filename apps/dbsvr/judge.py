@@ -25,6 +25,8 @@ HIDES: Mapping[str, frozenset[str]] = {
             "master.beat",
             "replica.lag",
             "replica.lag.growing",
+            # Its fetching thread has nobody to fetch from.
+            "replica.stopped",
             "replica.share",
             "queue.query.age",
             "queue.finish.age",

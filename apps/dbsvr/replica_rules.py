@@ -175,6 +175,8 @@ def tell_stopped(scene: Scene, name: str, finding: Finding) -> Told:
     if replica is None or not is_halted(replica):
         held = stands_still(scene, name) is not None
         return ("still" if held else "recovering") if lag_ms is not None else "unclear", facts
+    if replica.sql_running and replica.io_running is False and not replica.last_error:
+        return "cut", facts
     # A stopped replica is still right for everybody who has not written since.
     serving = scene.window.worst(lambda figures: figures.replicas[name].reads if name in figures.replicas else None, 3)
     way = "serving" if serving else "shared" if others else "alone"

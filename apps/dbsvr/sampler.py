@@ -20,7 +20,8 @@ from apps.dbsvr.asker import Asker
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import light
 from apps.dbsvr.judge import Judgement, judge
-from apps.dbsvr.state import InstanceNow, State, read_state, write_state
+from apps.dbsvr.state import InstanceNow, State, encode_state, read_state, write_state
+from apps.dbsvr.state_copy import Copier
 from apps.dbsvr.thresholds import Thresholds
 from apps.dbsvr.window import LENGTH, Window
 from tasksys_site.configuration import Configuration
@@ -109,6 +110,7 @@ class Sampler:
         self._samples: dict[str, deque[Sample]] = {asker.name: deque(maxlen=LENGTH) for asker in self._askers}
         self._judgement = Judgement()
         self._seq = 0
+        self._copier = Copier()
         self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler")
 
     def run(self) -> None:
@@ -132,7 +134,9 @@ class Sampler:
             self._seq, self._judgement = found.seq, self._known(found.judgement)
         self._seq += 1
         self._judgement = judge(self._samples, self._judgement, at, self._limits)
-        self._writer.put(newest, self._state(at))
+        state = self._state(at)
+        self._copier.put(encode_state(state))
+        self._writer.put(newest, state)
 
     def _known(self, judgement: Judgement) -> Judgement:
         """Without DBSvrs that are no longer configured."""

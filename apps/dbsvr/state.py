@@ -35,22 +35,25 @@ class State(msgspec.Struct, frozen=True):
         return Judgement(self.findings, self.most)
 
 
-_encode = msgspec.json.encode
+encode_state = msgspec.json.encode
 _decode = msgspec.json.Decoder(State).decode
 
 
-def read_state() -> State | None:
-    """The newest state; None when no sampler has ever written one, or one of another version did."""
-    row = ConsoleState.objects.filter(pk=ConsoleState.ONLY).first()
-    if row is None:
-        return None
+def decode_state(document: bytes | None) -> State | None:
+    """None when there is no document, or a sampler of another version wrote it."""
     try:
-        return _decode(bytes(row.document))
+        return None if document is None else _decode(document)
     except msgspec.MsgspecError:
         return None
 
 
+def read_state() -> State | None:
+    """The newest state; None when no sampler has ever written one."""
+    row = ConsoleState.objects.filter(pk=ConsoleState.ONLY).first()
+    return None if row is None else decode_state(bytes(row.document))
+
+
 def write_state(state: State) -> None:
     """Write over the row. Only the sampler that holds the lock calls this."""
-    row = ConsoleState(id=ConsoleState.ONLY, seq=state.seq, judged_at=state.judged_at, document=_encode(state))
+    row = ConsoleState(id=ConsoleState.ONLY, seq=state.seq, judged_at=state.judged_at, document=encode_state(state))
     ConsoleState.objects.bulk_create([row], update_conflicts=True, update_fields=["seq", "judged_at", "document"])

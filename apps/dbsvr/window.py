@@ -86,23 +86,9 @@ class Window:
         last = self.last
         if last is None:
             return None
-        replicas = {
-            name: msgspec.structs.replace(
-                replica,
-                reads=self.mean(lambda it, name=name: it.replicas[name].reads if name in it.replicas else None),  # type: ignore[misc]
-            )
-            for name, replica in last.replicas.items()
-        }
-        queues = {
-            name: QueueFigures(
-                queue.waiting, self.worst(lambda it, name=name: it.queues[name].oldest_ms if name in it.queues else None) or 0.0
-            )  # type: ignore[misc]
-            for name, queue in last.queues.items()
-        }
-        reasons = {
-            name: self.mean(lambda it, name=name: None if it.reads is None else it.reasons.get(name, 0.0)) or 0.0  # type: ignore[misc]
-            for name in last.reasons
-        }
+        replicas = {name: msgspec.structs.replace(replica, reads=self.mean(_reads_of(name))) for name, replica in last.replicas.items()}
+        queues = {name: QueueFigures(queue.waiting, self.worst(_oldest_of(name)) or 0.0) for name, queue in last.queues.items()}
+        reasons = {name: self.mean(_reason(name)) or 0.0 for name in last.reasons}
         return msgspec.structs.replace(
             last,
             replicas=replicas,
@@ -116,3 +102,15 @@ class Window:
             commit_ms=self.mean(lambda it: it.commit_ms),
             batches=self.mean(lambda it: it.batches),
         )
+
+
+def _reads_of(replica: str) -> Callable[[Figures], float | None]:
+    return lambda it: it.replicas[replica].reads if replica in it.replicas else None
+
+
+def _oldest_of(queue: str) -> Callable[[Figures], float | None]:
+    return lambda it: it.queues[queue].oldest_ms if queue in it.queues else None
+
+
+def _reason(name: str) -> Callable[[Figures], float | None]:
+    return lambda it: None if it.reads is None else it.reasons.get(name, 0.0)

@@ -103,7 +103,7 @@ class Supervisord:
     def answers(self) -> bool:
         try:
             with self._talk() as supervisor:
-                return cast(dict[str, Any], supervisor.getState())["statename"] == "RUNNING"
+                return bool(supervisor.getState()["statename"] == "RUNNING")
         except SupervisordFailed:
             return False
 

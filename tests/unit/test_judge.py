@@ -193,10 +193,11 @@ def test_the_last_replica_that_stops_is_a_fault_until_it_runs_again() -> None:
         ({"reads": 5.0}, "by_hand_serving"),
         ({"reads": 0.0, "last_error": "Error 1062: Duplicate entry"}, "error_shared"),
         ({"reads": 7.0, "last_error": "something else"}, "error_serving"),
+        ({"sql_running": True, "io_running": False}, "cut"),
     ],
 )
 def test_the_words_for_a_stopped_replica_know_who_serves(changes: dict[str, Any], case: str) -> None:
-    history = watch(seconds(5, r1(state="stopped", sql_running=False, **changes)))
+    history = watch(seconds(5, r1(**{"state": "stopped", "sql_running": False, **changes})))
 
     assert find(history[-1], "replica.stopped").case == case
 
@@ -285,7 +286,7 @@ def test_a_master_that_is_down_explains_queues_lag_and_overload() -> None:
     def down(second: int) -> dict[str, Any]:
         return {
             "master": MasterFigures("down", beat_age_ms=9_000.0),
-            "replicas": {"r1": replica(lag_ms=9_000.0), "r2": replica()},
+            "replicas": {"r1": replica(lag_ms=9_000.0), "r2": replica(state="stopped", io_running=False)},
             "queues": {**healthy().queues, "finish": QueueFigures(9_000, 1_900.0)},
             "errors": {"OVERLOADED": 9.0, "MASTERDOWN": 0.0},
         }
@@ -297,6 +298,7 @@ def test_a_master_that_is_down_explains_queues_lag_and_overload() -> None:
         "queue.finish.age",
         "overload",
         "replica.lag",
+        "replica.stopped",
     }
 
 

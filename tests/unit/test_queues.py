@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import sysv_ipc
 
-from workers.dispatch import LANE_CAPACITY
+from workers.lanes import LANE_CAPACITY
 from workers.messages import MASTER_ONLY, encode_ticket, message_type
 from workers.queues import QueueGone, Queues
 

@@ -6,7 +6,7 @@ import pytest
 
 from apps.dbsvr.columns import MEAN, SAMPLE, SERVER_SAMPLE, WORST, sample_row, server_rows
 from apps.dbsvr.series import grid, start_of
-from apps.dbsvr.steps import FINER, STEPS, closed_before, combine, step_start
+from apps.dbsvr.steps import FINER, STEPS, Row, closed_before, combine, step_start
 from tests.unit.samples_of_a_dbsvr import healthy, replica
 
 
@@ -21,7 +21,7 @@ def test_a_mean_weighs_the_seconds_that_were_known() -> None:
 
 
 def test_the_unknown_neither_counts_as_zero_nor_spoils_the_rest() -> None:
-    rows = [({"reads": None, "lag_ms": None}, 1), ({"reads": 30.0, "lag_ms": None}, 1)]
+    rows: list[tuple[Row, int]] = [({"reads": None, "lag_ms": None}, 1), ({"reads": 30.0, "lag_ms": None}, 1)]
 
     assert combine(rows, {"reads": MEAN, "lag_ms": WORST}) == {"reads": 30.0, "lag_ms": None}
 

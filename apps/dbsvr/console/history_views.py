@@ -38,7 +38,7 @@ def _chart(key: str) -> Chart:
 
 @never_cache
 @require_safe
-@operators_poll
+@operators_poll()
 def series(request: HttpRequest) -> HttpResponse:
     """All charts of the Overview over a window, or only the steps that began after `since` (epoch seconds)."""
     step, now = _step(request), time.time()

@@ -16,12 +16,13 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import get_language, gettext
 
-from apps.dbsvr import samples
+from apps.dbsvr import samples, state_copy
 from apps.dbsvr.console import five_minutes, present
+from apps.dbsvr.console.outage import outage
 from apps.dbsvr.findings import UNKNOWN, Finding, light, shown
 from apps.dbsvr.quantities import clock, duration
 from apps.dbsvr.say import say
-from apps.dbsvr.state import InstanceNow, State, read_state
+from apps.dbsvr.state import InstanceNow, State, decode_state, read_state
 from apps.dbsvr.thresholds import Thresholds
 from tasksys_site.configuration import Configuration, load
 
@@ -29,11 +30,15 @@ HISTORY_STEP_S = 10
 
 
 class Live(NamedTuple):
-    """`seq` is what a browser says it has seen. It also changes when the state has become too old to be believed."""
+    """`seq` is what a browser says it has seen. It also changes when the state has become too old to be believed.
+
+    `copied`: read from the copy, because the database does not answer; nothing else may be asked of it then.
+    """
 
     seq: str
     state: State
     age_s: float
+    copied: bool = False
 
 
 @functools.cache
@@ -50,17 +55,17 @@ def instance_named(wanted: str | None) -> str:
 def look(now: float | None = None) -> Live:
     """The state as it is to be believed now. After ten seconds without a sampler nothing is known any more."""
     now = time.time() if now is None else now
-    state = read_state()
+    state, copied = (decode_state(state_copy.get()), True) if outage.is_so() else (read_state(), False)
     if state is None:
         finding = Finding("console.blind", UNKNOWN, "", now, "never")
-        return Live("0", State(0, now, UNKNOWN, (finding,)), 0.0)
+        return Live("0", State(0, now, UNKNOWN, (finding,)), 0.0, copied)
     age_s = max(0.0, now - state.judged_at)
     if age_s <= Thresholds().all_blind_after_s:
-        return Live(str(state.seq), state, age_s)
+        return Live(str(state.seq), state, age_s, copied)
     finding = Finding("console.blind", UNKNOWN, "", state.judged_at, "all", {"since_at": state.judged_at})
     blind = {name: InstanceNow(it.figures, it.at, answers=False) for name, it in state.instances.items()}
     # Told anew every five seconds: for how long is all that still changes.
-    return Live(f"{state.seq}-blind-{age_s // 5:.0f}", State(state.seq, now, UNKNOWN, (finding,), blind, state.most), age_s)
+    return Live(f"{state.seq}-blind-{age_s // 5:.0f}", State(state.seq, now, UNKNOWN, (finding,), blind, state.most), age_s, copied)
 
 
 class FindingWords(NamedTuple):
@@ -119,19 +124,20 @@ def level_words() -> dict[str, str]:
 
 def render(live: Live, instance: str) -> Rendered:
     language = get_language() or settings.LANGUAGE_CODE
-    key = (live.seq, instance, language)
+    key = (live.seq, instance, language, live.copied)
     if key not in _kept:
         if len(_kept) >= MOST_KEPT:
             _kept.clear()
-        _kept[key] = _render(live.state, instance, language)
+        _kept[key] = _render(live, instance, language)
     return _kept[key]
 
 
 MOST_KEPT = 8
-_kept: dict[tuple[str, str, str], Rendered] = {}
+_kept: dict[tuple[str, str, str, bool], Rendered] = {}
 
 
-def _render(state: State, instance: str, language: str) -> Rendered:
+def _render(given: Live, instance: str, language: str) -> Rendered:
+    state = given.state
     zone = timezone.get_current_timezone()
     visible = shown(state.findings)
     words = []
@@ -140,7 +146,7 @@ def _render(state: State, instance: str, language: str) -> Rendered:
         words.append(FindingWords(finding.level, sentence.headline, sentence.text, since_words(finding, state, language)))
     worst = light(state.findings)
     trouble = sum(finding.level not in ("ok", "notice") for finding in visible)
-    newest = samples.newest_at(HISTORY_STEP_S, instance)
+    newest = None if given.copied else samples.newest_at(HISTORY_STEP_S, instance)
     history_age_s = None if newest is None else max(0.0, time.time() - newest - HISTORY_STEP_S)
     rows = present.processes(state, instance, history_age_s, language)
     context = {
@@ -158,7 +164,7 @@ def _render(state: State, instance: str, language: str) -> Rendered:
         values=present.tiles(state.instances.get(instance), language, configuration().dbsvr.age_limit_ms),
         servers=present.server_rows(state.instances.get(instance), language),
         processes=rows,
-        steps=five_minutes.steps(state, instance, rows, language) if configuration().web.demo else [],
+        steps=five_minutes.steps(state, instance, rows, language) if configuration().web.demo and not given.copied else [],
         findings_html=render_to_string("console/findings.html", context),
     )
 

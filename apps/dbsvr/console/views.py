@@ -48,17 +48,21 @@ def overview(request: HttpRequest) -> HttpResponse:
     return render(request, "console/overview.html", context)
 
 
-@never_cache
-@require_safe
-@operators_poll
-def now(request: HttpRequest) -> HttpResponse:
-    """What has changed since `seq`: nothing (204), or all of it. The answer is the same for everybody who reads that language."""
+def _changes(request: HttpRequest) -> HttpResponse:
     found = live.look()
     if request.GET.get("seq") == found.seq:
         return HttpResponse(status=204)
     shown = live.render(found, live.instance_named(request.GET.get("dbsvr")))
     answer = {"seq": found.seq, "age_s": round(found.age_s, 2), **shown.as_json}
     return JsonResponse(answer)
+
+
+@never_cache
+@require_safe
+@operators_poll(when_away=_changes)
+def now(request: HttpRequest) -> HttpResponse:
+    """What has changed since `seq`: nothing (204), or all of it. The answer is the same for everybody who reads that language."""
+    return _changes(request)
 
 
 @require_POST

@@ -83,6 +83,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "replica.stopped/error_shared": (_BROKE, _BY_ITSELF + "%(others)s and the master serve its reads." + _REPAIR),
     "replica.stopped/error_alone": (_BROKE, _BY_ITSELF + "The master serves its reads." + _REPAIR),
+    "replica.stopped/cut": (
+        "%(replica)s gets nothing from the master.",
+        "Its thread that fetches has been off since %(since_at)s; it applies what it has. "
+        "It still answers for users who have not written since. "
+        "Look at the network between them, and whether somebody stopped that thread.",
+    ),
     "replica.stopped/still": (
         "Replica %(replica)s stands still, %(lag_ms)s behind.",
         "Its replication runs but applies nothing: a lock, a long transaction or a delay holds it. Nobody sees old data. "

@@ -70,6 +70,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "replica.stopped/error_serving": (_BROKE, _BY_ITSELF + "它仍为此后没有写过的用户服务，其余用户由主库承担。" + _REPAIR),
     "replica.stopped/error_shared": (_BROKE, _BY_ITSELF + "其读由 %(others)s 和主库承担。" + _REPAIR),
     "replica.stopped/error_alone": (_BROKE, _BY_ITSELF + "其读由主库承担。" + _REPAIR),
+    "replica.stopped/cut": (
+        "%(replica)s 收不到主库的数据。",
+        "其拉取线程自 %(since_at)s 起未运行，已收到的数据仍会应用；它仍为此后没有写过的用户服务。"
+        "请检查两者之间的网络，以及是否有人停止了该线程。",
+    ),
     "replica.stopped/still": (
         "从库 %(replica)s 停滞，落后 %(lag_ms)s。",
         "复制在运行但没有应用数据：可能被锁、长事务或延迟设置阻挡；没有用户会看到旧数据。无需处理，除非持续不变。",
