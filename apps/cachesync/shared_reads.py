@@ -33,7 +33,8 @@ class SharedReads:
     def read(self, uid: int, until: float, ask: Callable[[], Snapshot]) -> Snapshot:
         """What `ask` answers, or answered to another thread since this one came.
 
-        `until` is a moment of time.monotonic(). Raises what `ask` raises, to its own caller only; TimedOut when the deadline passes in the crowd.
+        `until` is a moment of time.monotonic(). Raises what `ask` raises, to its own caller only, and TimedOut when the deadline
+        passes in the crowd.
         """
         with self._lock:
             crowd = self._crowds.setdefault(uid, _Crowd())
