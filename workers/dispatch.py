@@ -145,12 +145,16 @@ class Dispatch:
                 self._links.wake(MASTER)
             else:
                 self.lanes.replica.put(request, message_type(request.stamp, self.servers.base), now)
-                for name in self.servers.replicas:
-                    self._links.wake(name)
-                if len(self.lanes.replica) > self._settings.spill_depth:
-                    self._links.wake(MASTER)
+                self._wake_for_replica_lane()
         except QueueGone:
             self._mend_queues(now)
+
+    def _wake_for_replica_lane(self) -> None:
+        for name in self.servers.replicas:
+            self._links.wake(name)
+        # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
+        if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
+            self._links.wake(MASTER)
 
     def _hand_over(self, request: Request, now: float) -> None:
         """Give a write to the master's worker: the payload over the socket first, then the ticket."""
@@ -405,8 +409,10 @@ class Dispatch:
     def _move_up(self, now: float) -> None:
         try:
             for lane in self.lanes.move_up(now):
-                for server in self.servers.replicas if lane is self.lanes.replica else (MASTER,):
-                    self._links.wake(server)
+                if lane is self.lanes.replica:
+                    self._wake_for_replica_lane()
+                else:
+                    self._links.wake(MASTER)
         except QueueGone:
             self._mend_queues(now)
 

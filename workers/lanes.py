@@ -63,6 +63,10 @@ class Lanes:
         except QueueGone:
             return {"finish": 0, "query": 0, "clear": 0}
 
+    def query_depth(self) -> int:
+        """How many reads wait in the kernel's queue. Raises QueueGone."""
+        return self._queues.query.depth()
+
     def set_generation(self, generation: int) -> None:
         for lane in self.all:
             lane.generation = generation
