@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import footprint, lag, reads, writes
+from bench import cache_hits, footprint, lag, reads, writes
 from bench.foreign_clients import FIRST_UID, USERS
 from bench.measures import Measure, print_table, write_json
 from deploy.local.private_stack import PrivateStack
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[PrivateStack], Iterator[Measure]]] = {
     "reads": reads.measure,
     "writes": writes.measure,
     "lag": lag.measure,
+    "cache": cache_hits.measure,
 }
 CHUNK = 500
 

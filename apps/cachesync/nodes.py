@@ -37,7 +37,7 @@ class CacheNode:
     def get(self, uid: int) -> Snapshot | None:
         """The user's copy; None when there is none. Raises NodeUnavailable, like all of these."""
         copy = self._try(lambda connection: connection.get(keys(uid)[0]))
-        return None if copy is None else decode_copy(copy, self.name)
+        return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def leave_token(self, uid: int, token: str, ttl_ms: int) -> Snapshot | bool:
         """After a miss: a copy that has come meanwhile, or whether this reader is the one to fill."""
@@ -62,7 +62,7 @@ class CacheNode:
         arguments = (base, snapshot.generation, snapshot.version, encode_copy(snapshot), self._copy_ttl_ms)
         return str(self._run(SETTLE, uid, *arguments), "ascii")
 
-    def _run(self, script: str, uid: int, *arguments: object) -> Any:
+    def _run(self, script: str, uid: int, *arguments: str | bytes | int) -> Any:
         def run(connection: redis.Redis) -> Any:
             known = self._scripts.get(script)
             if known is None:

@@ -1,8 +1,8 @@
-"""One read of the DBSvr for all threads of this process that miss the same user at once.
+"""One read for all threads of this process that miss the same user at once.
 
 A thread takes only an answer whose read began after the thread had come: an earlier one may be older than a write that was
-acknowledged in between. So a crowd costs two reads: the one under way when it came, and one more for all of it.
-Leans on locks only; knows neither nodes nor the DBSvr.
+acknowledged in between. So a crowd costs two reads: the one under way when it came, and one more for all of it (which finds
+the copy that the first has stored). Leans on locks only; knows neither nodes nor the DBSvr.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """TaskInterface: users' tasks through the cache nodes.
 
-A read goes to the user's node on the ring; a miss goes to the DBSvr and fills the node, by one reader at a time and only with an
-answer that is storable and newest (INV 8). A write goes to the DBSvr, and before it is answered the user's node is set right
-(INV 9, the writer's own node). When the node fails, reads and writes go on without it.
+A read goes to the user's node on the ring; a miss goes to the DBSvr, once for all threads of this process that miss the user
+together, and fills the node, by one reader at a time and only with an answer that is storable and newest (INV 8). A write goes
+to the DBSvr, and before it is answered the user's node is set right (INV 9, the writer's own node). When the node fails, reads
+and writes go on without it.
 
 What is not here yet: purges of copies on *other* nodes, failover along the ring and readmission. Until then a copy lives for
 one second, which bounds how long one on a node that could not be set right outlives a write.
@@ -40,18 +41,13 @@ class TaskInterface:
 
     def get(self, uid: int) -> Snapshot:
         """The user's snapshot, `served_by` a cache node, the master or a replica."""
+        until = time.monotonic() + self._token_ttl_ms / 1000
         node = self._node(uid)
-        token = secrets.token_hex(8)
         try:
-            copy = node.get(uid) or node.leave_token(uid, token, self._token_ttl_ms)
+            copy = node.get(uid)
         except NodeUnavailable:
-            return self._read(uid, node)
-        if isinstance(copy, Snapshot):
-            return copy
-        snapshot = self._read(uid, node)
-        if copy:  # the token is ours: we fill, the others read through
-            self._fill(node, uid, token, snapshot)
-        return snapshot
+            copy = None
+        return copy or self._reads.read(uid, until, lambda: self._read_and_fill(uid, node, until))
 
     def finish(self, uid: int, event_id: str, changes: Sequence[Change]) -> WriteAnswer:
         """Apply the changes once for this event id, and set the user's node right."""
@@ -66,14 +62,19 @@ class TaskInterface:
     def _node(self, uid: int) -> CacheNode:
         return self._nodes[self._ring.node_of(uid)]
 
-    def _read(self, uid: int, node: CacheNode) -> Snapshot:
-        """From the DBSvr, within the time that a token lives."""
-        until = time.monotonic() + self._token_ttl_ms / 1000
-
-        def ask() -> Snapshot:
-            return self._dbsvr.get(uid, node.name, deadline_ms=max(1, int(1000 * (until - time.monotonic()))))
-
-        return self._reads.read(uid, until, ask)
+    def _read_and_fill(self, uid: int, node: CacheNode, until: float) -> Snapshot:
+        """After a miss: a copy that has come meanwhile, else what the DBSvr says by `until`, stored if we are the one to fill."""
+        token = secrets.token_hex(8)
+        try:
+            found = node.leave_token(uid, token, self._token_ttl_ms)
+        except NodeUnavailable:
+            found = False
+        if isinstance(found, Snapshot):
+            return found
+        snapshot = self._dbsvr.get(uid, node.name, deadline_ms=max(1, int(1000 * (until - time.monotonic()))))
+        if found:  # the token is ours; who found another's reads through
+            self._fill(node, uid, token, snapshot)
+        return snapshot
 
     @staticmethod
     def _fill(node: CacheNode, uid: int, token: str, snapshot: Snapshot) -> None:

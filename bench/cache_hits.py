@@ -1,0 +1,48 @@
+"""A copy on a cache node: TaskInterface beside a bare GET of as many bytes from the same node, both by redis-py."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+from bench.foreign_clients import FIRST_UID
+from bench.measures import Measure
+from deploy.local.private_stack import PrivateStack
+from tasksys_site.configuration import FILE_VARIABLE
+
+CALLS = 2_000
+ROUNDS = 7
+
+
+def measure(stack: PrivateStack) -> Iterator[Measure]:
+    stack.start_redis()
+    # Django reads its configuration, and with it the cache nodes' addresses, when it is imported.
+    os.environ |= {FILE_VARIABLE: str(stack.configuration_file), "DJANGO_SETTINGS_MODULE": "tasksys_site.settings"}
+    import django
+
+    django.setup()
+    from apps.cachesync.copies import encode_copy
+    from apps.cachesync.task_interface import TaskInterface
+    from apps.dbsvr.db_interface import DbInterface
+
+    configuration = stack.configuration()
+    cache = configuration.cache.model_copy(update={"copy_ttl_ms": 600_000})  # no miss while we measure hits
+    tasks = TaskInterface(DbInterface(configuration.dbsvr, deadline_ms=5_000), cache, 5_000)
+    tasks.get(FIRST_UID)
+    hit = tasks.get(FIRST_UID)
+    if hit.served_by not in stack.nodes:
+        raise RuntimeError(f"the second read came from {hit.served_by}, not from a cache node")
+    with stack.nodes[hit.served_by].client() as bare:
+        bare.set("bench", encode_copy(hit))
+        rounds = [(_per_s(lambda: tasks.get(FIRST_UID)), _per_s(lambda: bare.get("bench"))) for _ in range(ROUNDS)]
+    ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+    yield Measure("TaskInterface.get of a copy, one thread", ours, "/s", theirs, "bare redis-py GET")
+
+
+def _per_s(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    for _ in range(CALLS):
+        call()
+    return CALLS / (time.perf_counter() - began)
