@@ -143,6 +143,8 @@ class Cache(Section):
         names = [node.name for node in self.nodes]
         if len(set(names)) != len(names):
             raise ValueError(f"cache node names must differ: {', '.join(names)}")
+        if len({node.url for node in self.nodes}) != len(names):
+            raise ValueError("cache nodes must differ in their url: two names for one Redis would share its copies")
         return self
 
 

@@ -6,7 +6,8 @@ to the DBSvr, and before it is answered the user's node is set right (INV 9, the
 and writes go on without it.
 
 What is not here yet: purges of copies on *other* nodes, failover along the ring and readmission. Until then a copy lives for
-one second, which bounds how long one on a node that could not be set right outlives a write.
+one second. That bounds how long one on another node outlives a write; one on a node that the writer could not reach may be
+filled until the read's token expires, and lives for one second from then.
 """
 
 from __future__ import annotations
