@@ -116,6 +116,15 @@ class Commands:
             raise BadArgument("usage: TASK.EXPLAIN uid")
         client.pending.append(bulk(msgspec.json.encode(explain(self._dispatch, parse_uid(words[1]), now))))
 
+    def _rebuilt(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: TASK.REBUILT replica")
+        name = words[1].decode(errors="replace")
+        replicas = self._dispatch.servers.replicas
+        if name not in replicas:
+            raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
+        client.pending.append(b":%d\r\n" % self._dispatch.accept_rebuilt(name))
+
     # -- what every client of the Redis protocol may say
 
     def _ping(self, client: Client, words: Words, now: float) -> None:
@@ -207,6 +216,7 @@ class Commands:
         b"TASK.CLEAR": _clear,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
+        b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,
         b"ECHO": _echo,
         b"HELLO": _hello,

@@ -9,17 +9,20 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tasksys_site.configuration import DBSvr
 from workers.front_counts import FrontCounts
 from workers.lanes import Lanes
+from workers.lost_writes import SHOWN, Acknowledged, AcknowledgedWrite, LostWrites
 from workers.messages import (
     MASTER_ONLY,
     NEVER_MS,
     Base,
     ClearTurn,
     Down,
+    Endpoints,
     FromWorker,
     Leave,
     Reads,
@@ -36,7 +39,9 @@ from workers.queues import QueueGone
 from workers.replies import Replies
 from workers.requests import CLEAR, FINISH, READ, Gather, Request
 from workers.servers import MASTER, Servers
+from workers.timelines import Known
 from workers.user_info import UserInfo
+from workers.watermark import Watermark
 from workers.worker_links import WorkerLinks
 
 if TYPE_CHECKING:
@@ -47,14 +52,28 @@ RETRY_AFTER_MS = 50
 
 
 class Dispatch:
-    def __init__(self, instance: str, settings: DBSvr, queue_key: int, replica_names: list[str], log: logging.Logger) -> None:
+    def __init__(
+        self,
+        instance: str,
+        settings: DBSvr,
+        queue_key: int,
+        replica_names: list[str],
+        watermark: Watermark,
+        keep_lost: Callable[[int, list[AcknowledgedWrite]], str],
+        log: logging.Logger,
+    ) -> None:
+        """`keep_lost` puts lost writes of a generation where an operator finds them, and says where."""
         self.instance = instance
         self.run_id = secrets.randbits(32)
         self.started_at = time.time()
         self._settings = settings
         self._log = log
         self.users = UserInfo(settings.max_stamps)
-        self.servers = Servers(replica_names, settings.spill_ms)
+        self.servers = Servers(replica_names, settings.spill_ms, watermark)
+        self.acknowledged = Acknowledged()
+        self.lost: LostWrites | None = None
+        """What the last break of the master's timeline has cost."""
+        self._keep_lost = keep_lost
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
         self.table: dict[int, Request] = {}
@@ -191,7 +210,7 @@ class Dispatch:
         if self.lanes.are_gone():
             self._mend_queues(time.monotonic())
             return  # that ended this life too; the worker comes again
-        link.send(Welcome(self.run_id, self.lanes.queue_key, self.servers.generation, self.servers.base))
+        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known))
         self.servers.connect(link.server, link.pid)
 
     def part(self, link: WorkerLink) -> None:
@@ -204,11 +223,11 @@ class Dispatch:
             return  # superseded: what it says now is decided anew by its successor
         now = time.monotonic()
         if isinstance(frame, Reads):
-            self._take_reads(link.server, frame, now)
+            self._take_reads(link, frame, now)
         elif isinstance(frame, Writes):
             self._take_writes(frame, now)
         elif isinstance(frame, Ticked):
-            self._note_tick(link.server, frame.generation, frame.tick, now)
+            self._note_tick(link, frame.generation, frame.tick, now)
         elif isinstance(frame, Ready):
             self._begin_life(frame, now)
         elif isinstance(frame, Down):
@@ -216,6 +235,8 @@ class Dispatch:
             self.servers.note_down(link.server, frame.sentence, now)
         elif isinstance(frame, ReplicaHealth):
             self.servers.note_health(link.server, frame)
+        elif isinstance(frame, Endpoints):
+            self._note_endpoints(link.server, frame)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
@@ -223,11 +244,16 @@ class Dispatch:
 
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
-        if self.servers.went_back(ready):
-            self._log.error("ticks went back to %d: the master was restored to an earlier state", ready.tick)
-        if self.servers.begin_life(ready, now):
+        beginning = self.servers.begin_life(ready, now)
+        if beginning.ended is not None:
+            self._begin_generation(ready, beginning.ended)
+        if beginning.is_new_base:
             self.users.raise_floor(ready.tick, "start")
-            self._tell_base()
+            self.acknowledged.begin(ready.tick)
+            self.lanes.set_generation(ready.generation)
+            for link in self._links.all():
+                if link.server != MASTER:
+                    link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
@@ -240,21 +266,61 @@ class Dispatch:
         for request in reads:
             self._send_read(request, request.reason, now)
 
+    def _begin_generation(self, ready: Ready, ended: Known) -> None:
+        """The master's timeline has broken: old stamps mean nothing any more, and what it lacks is lost (and named)."""
+        self.users.begin_generation(ready.tick)
+        ticks = max(0, ended.tick - ready.fork_tick)
+        writes, is_complete = self.acknowledged.after(ready.fork_tick)
+        is_complete = is_complete or not ticks
+        self._log.error(
+            "a new generation=%d began, cause=%s endpoint=%s fork_tick=%d; ended generation=%d newest_tick=%d ticks_lost=%d"
+            " acknowledged_writes_lost=%d%s",
+            ready.generation,
+            ready.cause,
+            ready.endpoint,
+            ready.fork_tick,
+            ended.generation,
+            ended.tick,
+            ticks,
+            len(writes),
+            "" if is_complete else " (at least)",
+        )
+        file = self._keep_lost(ended.generation, writes) if writes else ""
+        for write in writes[:SHOWN]:
+            self._log.error("acknowledged and lost: uid=%d event_id=%s", write.uid, write.event_id)
+        if len(writes) > SHOWN:
+            self._log.error("%d more acknowledged and lost, all in %s", len(writes) - SHOWN, file)
+        self.lost = LostWrites(ready.generation, ready.cause, ready.fork_tick, ticks, len(writes), is_complete, writes[:SHOWN], file)
+
     def _tell_base(self) -> None:
-        self.lanes.set_generation(self.servers.generation)
         for link in self._links.all():
-            if link.server != MASTER:
+            if link.server != MASTER and self.servers.replicas[link.server].is_admitted:
                 link.send(Base(self.servers.generation, self.servers.base))
+
+    def _note_endpoints(self, server: str, frame: Endpoints) -> None:
+        view = self.servers.master if server == MASTER else self.servers.replicas[server]
+        view.endpoints = frame.endpoints
+        if server == MASTER and frame.warning != self.servers.master.warning:
+            self.servers.master.warning = frame.warning
+            if frame.warning:
+                self._log.error("%s", frame.warning)
+            else:
+                self._log.info("only one master takes writes again")
+
+    def accept_rebuilt(self, name: str) -> bool:
+        """An operator says that this replica was rebuilt from the master. False when it was not refused for a fork."""
+        self._log.warning("replica=%s was rebuilt, as an operator says", name)
+        return self.servers.accept_rebuilt(name)
 
     def _follows(self, request: Request) -> bool:
         first = self._clears.get((request.uid, request.event_id))
         return request.kind == CLEAR and first is not request
 
-    def _take_reads(self, server: str, frame: Reads, now: float) -> None:
-        counts, table = self.counts, self.table
+    def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
+        server, counts, table = link.server, self.counts, self.table
         if frame.answers:
-            self._note_tick(server, frame.generation, frame.tick, now)
             by_master = server == MASTER
+            self._note_tick(link, frame.generation, frame.tick, now)
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
@@ -284,7 +350,15 @@ class Dispatch:
     def _take_writes(self, frame: Writes, now: float) -> None:
         counts = self.counts
         if frame.tick:
-            self._note_tick(MASTER, frame.generation, frame.tick, now)
+            self._note_master_tick(frame.tick, now)
+            self.acknowledged.note(
+                frame.tick,
+                [
+                    AcknowledgedWrite(request.uid, request.event_id)
+                    for request_id, applied, _ in frame.outcomes
+                    if applied and (request := self.table.get(request_id)) is not None
+                ],
+            )
             counts.writes["batches"] += 1
             counts.commit_ms_total += frame.commit_ms
         for request_id, applied, answer in frame.outcomes:
@@ -330,11 +404,23 @@ class Dispatch:
             if follower.kind == READ and not follower.answered:
                 self._route(follower, now)
 
-    def _note_tick(self, server: str, generation: int, tick: int, now: float) -> None:
-        self.servers.note_tick(server, generation, tick, now)
-        if server != MASTER:
-            self.users.forget_passed(replica.tick for replica in self.servers.replicas.values())
-        elif (base := self.servers.next_base()) is not None:
+    def _note_tick(self, link: WorkerLink, generation: int, tick: int, now: float) -> None:
+        if link.server == MASTER:
+            self._note_master_tick(tick, now)
+            return
+        replica = self.servers.replicas[link.server]
+        shown, refusal = replica.tick, replica.refusal
+        if self.servers.note_replica_tick(link.server, generation, tick, now):
+            link.send(Base(self.servers.generation, self.servers.base if replica.is_admitted else 0))
+        if shown is not None and replica.tick is not None and replica.tick < shown:
+            self._log.warning("replica=%s went back from tick=%d to tick=%d: it was restored", link.server, shown, replica.tick)
+        if replica.past_fork and replica.refusal != refusal:
+            self._log.error("replica=%s is refused: %s", link.server, replica.refusal)
+        self.users.forget_passed(each.tick for each in self.servers.replicas.values())
+
+    def _note_master_tick(self, tick: int, now: float) -> None:
+        self.servers.note_master_tick(tick, now)
+        if (base := self.servers.next_base()) is not None:
             self.servers.set_base(base)
             self._tell_base()
 
@@ -363,8 +449,19 @@ class Dispatch:
         self.counts.read_latency.turn(now)
         self.counts.write_latency.turn(now)
         self.servers.look_again(now)
+        self._doubt_the_master(now)
         self._move_up(now)
         self._replies.flush()
+
+    def _doubt_the_master(self, now: float) -> None:
+        """A replica shows what the master lacks: end the worker's life, and let the next claim begin a new generation."""
+        replica, link = self.servers.master_lacks(now), self._links.get(MASTER)
+        if replica is None or replica.shown_ahead is None or link is None:
+            return
+        self._log.error("the master lacks what replica=%s has applied (tick=%d): it was restored", replica.name, replica.shown_ahead)
+        self.servers.believe(replica.shown_ahead)
+        link.close()
+        self.part(link)
 
     def _late_reason(self, request: Request, now: float) -> str | None:
         """Why a read that waits for a replica had better not: it has turned out to be further behind than it seemed."""

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import gc
 import logging
+import math
 import signal
 import time
 
@@ -21,13 +22,17 @@ from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
 from workers.front_link import local_socket_path
+from workers.lost_writes import AcknowledgedWrite, append_lost
 from workers.process import Exit
+from workers.servers import Servers
+from workers.watermark import Watermark, load_watermark, save_watermark, watermark_path
 from workers.worker_links import WorkerLink
 
 LOOK_AROUND_S = 0.02
 LOOK_AROUND_IDLE_S = 0.05
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
+KEEP_EVERY_S = 1.0
 
 
 def run_front(configuration: Configuration, instance: str, log: logging.Logger) -> Exit:
@@ -56,7 +61,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         why = f"port {instance.port} is taken; set dbsvr.instances.{name}.port" if taken else str(error)
         log.error("cannot listen on %s:%d: %s", instance.host, instance.port, why)
         return Exit.START_AGAIN
-    dispatch = Dispatch(name, settings, instance.queue_key, replicas, log)
+    memory = _Memory(configuration, name, log)
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
     parts.append(Commands(dispatch, auth, settings.max_clients, log))
     path = local_socket_path(configuration, name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -72,6 +78,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.info("listening on %s:%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
+            memory.keep(dispatch.servers, time.monotonic())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
@@ -79,6 +86,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         while dispatch.table and time.monotonic() < until:
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
+        memory.keep(dispatch.servers, math.inf)
         log.info("stopped, unanswered=%d", len(dispatch.table))
     finally:
         local.close()
@@ -86,3 +94,45 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     return Exit.STOPPED
+
+
+class _Memory:
+    """What outlives the front, in files: how far the master had come, and acknowledged writes that the database has lost."""
+
+    def __init__(self, configuration: Configuration, instance: str, log: logging.Logger) -> None:
+        self._path = watermark_path(configuration, instance)
+        self._lost_path = self._path.with_name(f"lost-writes-{instance}.jsonl")
+        self._log = log
+        self._kept_at = 0.0
+        self._complaint = ""
+        self.watermark, fault = load_watermark(self._path)
+        if fault:
+            log.error("a master that went back meanwhile would not be noticed: %s", fault)
+
+    def keep(self, servers: Servers, now: float) -> None:
+        """About once a second, and only when something has changed."""
+        if now - self._kept_at < KEEP_EVERY_S or not servers.base:
+            return
+        self._kept_at = now
+        kept = Watermark(servers.known, servers.forks.as_dict(), servers.past_fork)
+        if kept == self.watermark:
+            return
+        complaint = ""
+        try:
+            save_watermark(self._path, kept)
+            self.watermark = kept
+        except OSError as error:
+            complaint = str(error)
+        if complaint and complaint != self._complaint:
+            self._log.error("cannot keep the watermark: %s", complaint)
+        self._complaint = complaint
+
+    def keep_lost(self, generation: int, writes: list[AcknowledgedWrite]) -> str:
+        try:
+            append_lost(self._lost_path, generation, writes)
+        except OSError as error:
+            self._log.error("cannot write %s: %s", self._lost_path, error)
+            for write in writes:
+                self._log.error("acknowledged and lost: uid=%d event_id=%s", write.uid, write.event_id)
+            return ""
+        return str(self._lost_path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import msgspec
+
 from workers.dispatch import Dispatch
 from workers.requests import Lane
 
@@ -30,7 +32,10 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "master": {
             "state": master.state,
             "why": master.sentence,
+            "warning": master.warning,
             "endpoint": master.endpoint,
+            "endpoints": _endpoints(master.endpoints),
+            "server_id": dispatch.servers.server_id or None,
             "pid": master.pid,
             "epoch": master.epoch,
             "tick": master.tick,
@@ -39,10 +44,12 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "replicas": {
             replica.name: {
                 "state": replica.state(clock, now),
+                "refusal": replica.refusal,
                 "endpoint": replica.endpoint,
+                "endpoints": _endpoints(replica.endpoints),
                 "pid": replica.pid,
                 "tick": replica.tick,
-                "lag_ms": _milliseconds(replica.lag_s(clock, now)),
+                "lag_ms": _milliseconds(dispatch.servers.lag_s(replica, now)),
                 "answer_age_ms": _milliseconds(now - replica.reported_at) if replica.reported_at else None,
                 "io_running": replica.io_running,
                 "sql_running": replica.sql_running,
@@ -63,7 +70,12 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "cut": dispatch.counts.connections_cut,
         },
         "floor_rises": dict(dispatch.users.floor_rises),
+        "lost": None if dispatch.lost is None else msgspec.to_builtins(dispatch.lost),
     }
+
+
+def _endpoints(endpoints: list[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"endpoint": endpoint, "state": state, "why": why} for endpoint, state, why in endpoints]
 
 
 def _queue(depth: int, lanes: list[Lane], now: float) -> dict[str, Any]:
@@ -88,7 +100,7 @@ def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
         elif not dispatch.servers.base:
             may, why = False, "the DBSvr has no fresh tick yet"
         elif not replica.may_serve(now) or replica.tick is None:
-            may, why = False, replica.last_error or replica.state(clock, now)
+            may, why = False, replica.refusal or replica.last_error or replica.state(clock, now)
         elif replica.tick < stamp:
             may, why = False, f"it shows tick {replica.tick}, the user's stamp is {stamp}"
         else:

@@ -15,35 +15,36 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr
 from workers import store
-from workers.database import Connection, NoRoom, master_faults
-from workers.front_link import FrontGone, FrontLink, local_socket_path
-from workers.lives import WorkerProcess, heed_leave
+from workers.database import Connection, NoRoom
+from workers.front_link import FrontGone, local_socket_path
+from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import MASTER_ONLY, ClearTurn, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.roles import MasterRole, known
 from workers.write_batches import WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
-    def live(link: FrontLink, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, log, link, connection).live()
+    def live(place: Place, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, log, place, connection).live()
 
-    databases = configuration.databases
-    path = local_socket_path(configuration, instance)
-    return WorkerProcess("master", path, databases.master, databases, master_faults, live, stop, log)
+    role = MasterRole(instance, configuration.databases)
+    probes = Probes(configuration.databases.master, role.look_at)
+    return WorkerProcess("master", local_socket_path(configuration, instance), role, probes, live, stop, log)
 
 
 class _Life:
-    def __init__(
-        self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, link: FrontLink, connection: Connection
-    ) -> None:
+    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection) -> None:
         self._settings = settings
         self._instance = instance
         self._stop = stop
         self._log = log
-        self._link = link
+        self._place = place
+        self._link = link = place.link
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
@@ -55,13 +56,16 @@ class _Life:
         self._last_commit_at = 0.0
 
     def live(self) -> None:
-        claim = store.claim_instance(self._connection, self._instance)
-        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, claim.generation)
-        self._link.send(Ready(self._connection.endpoint, claim.generation, claim.tick, claim.epoch))
-        self._log.info("ready endpoint=%s tick=%d epoch=%d", self._connection.endpoint, claim.tick, claim.epoch)
+        claim = store.claim_instance(self._connection, self._instance, known(self._link.welcome))
+        generation, fork_tick, cause = claim.timeline
+        endpoint = self._connection.endpoint
+        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, generation)
+        self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
+        self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
         self._last_commit_at = time.monotonic()
         while not self._stop:
             self._hear(0)
+            self._place.look_around()
             if self._step():
                 continue
             if self._said_idle != self._wake_number:

@@ -32,7 +32,7 @@ class WriteBatches:
     def beat(self) -> int:
         """Commit an empty transaction; its tick. Raises NoRoom, Superseded, DatabaseGone."""
         try:
-            tick = store.begin_write(self._connection, self._instance, self._epoch)
+            tick = store.begin_write(self._connection, self._instance, self._epoch, self.generation)
             store.commit(self._connection)
         except (TryAgain, NoRoom):
             store.roll_back(self._connection)
@@ -76,7 +76,7 @@ class WriteBatches:
 
     def _transaction(self, writes: list[Write]) -> tuple[int, list[tuple[int, bool, bytes]], list[tuple[int, str, str]]]:
         connection = self._connection
-        tick = store.begin_write(connection, self._instance, self._epoch)
+        tick = store.begin_write(connection, self._instance, self._epoch, self.generation)
         users = store.load_users(connection, {write.uid for write in writes})
         results = store.load_events(connection, ((write.uid, write.event_id) for write in writes))
         now = time.time_ns() // 1_000_000

@@ -24,7 +24,7 @@ from deploy.local.redis import RedisServer
 from deploy.local.server_process import ServerFailed, dies_with_parent, wait_until
 from tasksys_site.configuration import FILE_VARIABLE, PROJECT, Configuration, load
 
-USER_TABLES = PROJECT / "apps" / "dbsvr" / "sql" / "user_tables.sql"
+USER_TABLES = PROJECT / "apps" / "dbsvr" / "sql"
 READY_WITHIN_S = 30.0
 
 
@@ -99,8 +99,14 @@ class StackProcess:
 class PrivateStack:
     """The parts by name. Nothing runs before `start_*` is called; `stop` ends all of it."""
 
-    def __init__(self, directory: Path, replicas: int = 1, settings: Mapping[str, object] | None = None) -> None:
-        """`settings`: further keys of section `dbsvr`."""
+    def __init__(
+        self,
+        directory: Path,
+        replicas: int = 1,
+        settings: Mapping[str, object] | None = None,
+        endpoints: Callable[[PrivateStack], Mapping[str, Sequence[str]]] | None = None,
+    ) -> None:
+        """`settings`: further keys of section `dbsvr`. `endpoints`: of "master" and the replicas, where not the server alone."""
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         ports = iter(free_ports(6 + replicas))
@@ -113,6 +119,7 @@ class PrivateStack:
         self.nodes = {f"node-{number}": RedisServer(f"node-{number}", directory / f"node-{number}", next(ports)) for number in (1, 2)}
         self.front_port, self.web_port = next(ports), next(ports)
         self.queue_key = random.randrange(0x1000_0000, 0x6000_0000)
+        self._endpoints = endpoints(self) if endpoints is not None else {}
         self.configuration_file = directory / "tasksys.toml"
         self._write_configuration(dict(settings or {}))
         self.environment = {FILE_VARIABLE: str(self.configuration_file)}
@@ -162,7 +169,8 @@ class PrivateStack:
 
     def create_user_tables(self) -> None:
         """The tables of schema tasksys_user alone, without Django."""
-        for statement in USER_TABLES.read_text(encoding="utf-8").split(";\n"):
+        statements = ";\n".join(path.read_text(encoding="utf-8") for path in sorted(USER_TABLES.glob("*.sql")))
+        for statement in statements.split(";\n"):
             sql = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
             if sql.strip():
                 self.master.execute(sql, "tasksys_user")
@@ -227,6 +235,9 @@ class PrivateStack:
         for server in (*self.nodes.values(), self.broker, *self.replicas.values(), self.master):
             server.stop()
 
+    def _endpoints_of(self, name: str, server: MariaDBServer) -> str:
+        return json.dumps(list(self._endpoints.get(name, [server.endpoint])))
+
     def _wait(self, condition: Callable[[], bool], timeout_s: float, complaint: str) -> None:
         if not wait_until(condition, timeout_s):
             logs = "\n".join(f"--- {process.name}\n{process.last_log_lines()}" for process in self.dbsvr_processes)
@@ -241,11 +252,11 @@ class PrivateStack:
                 path.write_text(secrets.token_urlsafe(32))
                 path.chmod(0o600)
         run_dir = self.directory / "run"
-        lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f'master = ["127.0.0.1:{self.master.port}"]']
+        lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f"master = {self._endpoints_of('master', self.master)}"]
         for name in ("migrations", "workers", "web", "reading"):
             lines += [f"[databases.accounts.{name}]", f'user = "tasksys_{name}"', f"password_file = {_toml(secrets_dir / name)}"]
         for name, server in self.replicas.items():
-            lines += ["[[databases.replicas]]", f'name = "{name}"', f'endpoints = ["127.0.0.1:{server.port}"]']
+            lines += ["[[databases.replicas]]", f'name = "{name}"', f"endpoints = {self._endpoints_of(name, server)}"]
         lines += ["[dbsvr]", f"run_dir = {_toml(run_dir)}", *(f"{key} = {_toml(value)}" for key, value in dbsvr.items())]
         lines += ["[dbsvr.instances.a]", f"port = {self.front_port}", f"queue_key = {self.queue_key}"]
         lines += ["[broker]", f'url = "redis://127.0.0.1:{self.broker.port}/0"']
