@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from deploy.local.private_stack import PrivateStack
+from deploy.local.private_stack import Endpoints, PrivateStack
 from tests import session
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.web_process import WebProcess
@@ -55,8 +55,8 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     """Stacks of the test's own, pipeline only (no Django, no Redis); ended with the test, and nothing may be left of them."""
     made: list[PrivateStack] = []
 
-    def make(replicas: int = 1, double: str = "", **settings: object) -> PrivateStack:
-        stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings)
+    def make(replicas: int = 1, double: str = "", endpoints: Endpoints | None = None, **settings: object) -> PrivateStack:
+        stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints)
         made.append(stack)
         if double:
             stack.front.command = [sys.executable, "-m", "tests.consistency.doubles", double]

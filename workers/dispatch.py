@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from workers.worker_links import WorkerLink
 
 RETRY_AFTER_MS = 50
+BLIND_WAIT_S = 2.0
+"""A front that remembers nothing waits so long for every replica's word before a master worker may claim."""
 
 
 class Dispatch:
@@ -80,6 +82,8 @@ class Dispatch:
         """All requests without an outcome, by id, in order of arrival."""
         self._last_request_id = 0
         self._links = WorkerLinks()
+        self._unwelcomed: WorkerLink | None = None
+        self._began_at = time.monotonic()
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
 
@@ -210,8 +214,23 @@ class Dispatch:
         if self.lanes.are_gone():
             self._mend_queues(time.monotonic())
             return  # that ended this life too; the worker comes again
-        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known))
         self.servers.connect(link.server, link.pid)
+        if link.server == MASTER and self.servers.is_blind and time.monotonic() - self._began_at < BLIND_WAIT_S:
+            self._unwelcomed = link  # the replicas first
+        else:
+            self._welcome(link)
+
+    def _welcome(self, link: WorkerLink) -> None:
+        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known))
+
+    def _welcome_the_master(self) -> None:
+        """A front without memory lets the replicas speak first: by what they show, the claim can tell a master that went back."""
+        link = self._unwelcomed
+        if link is None or (self.servers.is_blind and time.monotonic() - self._began_at < BLIND_WAIT_S):
+            return
+        self._unwelcomed = None
+        if self._links.get(MASTER) is link:
+            self._welcome(link)
 
     def part(self, link: WorkerLink) -> None:
         """A worker's connection has ended. The marks of undecided writes stay until the successor's fresh tick (INV 3)."""
@@ -449,6 +468,7 @@ class Dispatch:
         self.counts.read_latency.turn(now)
         self.counts.write_latency.turn(now)
         self.servers.look_again(now)
+        self._welcome_the_master()
         self._doubt_the_master(now)
         self._move_up(now)
         self._replies.flush()
@@ -456,10 +476,10 @@ class Dispatch:
     def _doubt_the_master(self, now: float) -> None:
         """A replica shows what the master lacks: end the worker's life, and let the next claim begin a new generation."""
         replica, link = self.servers.master_lacks(now), self._links.get(MASTER)
-        if replica is None or replica.shown_ahead is None or link is None:
+        if replica is None or link is None:
             return
-        self._log.error("the master lacks what replica=%s has applied (tick=%d): it was restored", replica.name, replica.shown_ahead)
-        self.servers.believe(replica.shown_ahead)
+        self._log.error("the master lacks what replica=%s has applied (tick=%d): it was restored", replica.name, replica.shown[1])
+        replica.ahead_since = None
         link.close()
         self.part(link)
 

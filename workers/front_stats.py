@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from workers.dispatch import Dispatch
+from workers.lost_writes import LostWrites
 from workers.requests import Lane
 
 
@@ -70,8 +71,14 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "cut": dispatch.counts.connections_cut,
         },
         "floor_rises": dict(dispatch.users.floor_rises),
-        "lost": None if dispatch.lost is None else msgspec.to_builtins(dispatch.lost),
+        "lost": _lost(dispatch.lost),
     }
+
+
+def _lost(lost: LostWrites | None) -> dict[str, Any] | None:
+    if lost is None:
+        return None
+    return {**msgspec.structs.asdict(lost), "named": [write._asdict() for write in lost.named]}
 
 
 def _endpoints(endpoints: list[tuple[str, str, str]]) -> list[dict[str, str]]:

@@ -44,7 +44,7 @@ class Acknowledged:
     def __init__(self) -> None:
         self._batches: deque[tuple[int, list[AcknowledgedWrite]]] = deque()
         self._count = 0
-        self._forgotten_up_to = 0
+        self._forgotten_up_to = 2**64  # whatever an earlier front acknowledged, we do not know
 
     def begin(self, tick: int) -> None:
         """Nothing is known of what was acknowledged up to this tick."""

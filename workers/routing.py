@@ -41,8 +41,10 @@ class ReplicaView:
     past_fork: str = ""
     """It holds what the master lacks, and must be rebuilt: what gave it away. Stays until an operator says that it was."""
     ahead_since: float | None = None
-    """Since when it has shown a tick (`shown_ahead`) that the master has not committed."""
-    shown_ahead: int | None = None
+    """Since when it has shown a tick that the master has not committed."""
+    shown: tuple[int, int] = (0, 0)
+    """The generation and tick that it showed last, whether they count or not."""
+    has_reported: bool = False
     endpoints: list[tuple[str, str, str]] = field(default_factory=list)
 
     def dismiss(self) -> None:
@@ -68,10 +70,10 @@ class ReplicaView:
 
     def state(self, clock: TickClock, now: float) -> str:
         """serving, catching_up, stopped, refused, silent or down."""
+        if self.connected and not self.is_admitted and self.refusal and now - self.reported_at < SILENT_S:
+            return "refused"
         if not self.connected or (self.tick is None and self.last_error):
             return "down"
-        if not self.is_admitted and self.refusal and now - self.reported_at < SILENT_S:
-            return "refused"
         if self.io_running is False or self.sql_running is False:
             return "stopped"
         lag_s = self.lag_s(clock, now)

@@ -45,8 +45,16 @@ class Servers:
 
     @property
     def known(self) -> Known:
-        """The newest that is known to be committed."""
-        return max(self._remembered, Known(self.generation, self.clock.newest, self.server_id))
+        """The newest that is known to be committed: by what we remember, by the master's worker, or since a replica shows it."""
+        shown = max((replica.shown for replica in self.replicas.values()), default=(0, 0))
+        ours = (self.generation, self.clock.newest)
+        newest = max(ours, shown, self._remembered[:2])
+        return Known(*newest, self.server_id)
+
+    @property
+    def is_blind(self) -> bool:
+        """We remember nothing, and some replica has not said yet what it shows: a master that went back could not be told."""
+        return not self.generation and not all(replica.has_reported for replica in self.replicas.values())
 
     @property
     def past_fork(self) -> dict[str, str]:
@@ -82,7 +90,7 @@ class Servers:
         else:
             replica = self.replicas[server]
             replica.dismiss()
-            replica.reported_at, replica.last_error = now, sentence
+            replica.reported_at, replica.last_error, replica.refusal = now, sentence, ""
             self.look_again(now)
 
     def note_health(self, server: str, health: ReplicaHealth) -> None:
@@ -100,6 +108,8 @@ class Servers:
             self.clock = TickClock()
             self.generation, self.server_id = ready.generation, ready.server_id
             self._remembered = Known()
+            for replica in self.replicas.values():
+                replica.shown, replica.ahead_since = (0, 0), None
             self.base = ready.tick
             self.best_replica_tick = 0
             for replica in self.replicas.values():
@@ -119,6 +129,7 @@ class Servers:
         serves nothing, since it may have applied what the master lacks.
         """
         replica = self.replicas[server]
+        replica.shown, replica.has_reported = (generation, tick), True
         was_admitted = replica.is_admitted
         if was_admitted and generation == self.generation:
             replica.note_tick(tick, self.clock, now)
@@ -149,7 +160,7 @@ class Servers:
         if generation != self.generation:
             return f"it shows generation {generation}, the master is at {self.generation}: it must replicate from the new master"
         if tick > self.clock.newest and not replica.is_admitted:
-            replica.ahead_since, replica.shown_ahead = replica.ahead_since or now, tick
+            replica.ahead_since = replica.ahead_since or now
             return f"it shows tick {tick}, and the master has committed {self.clock.newest} only"
         replica.ahead_since = None
         return ""
@@ -160,12 +171,6 @@ class Servers:
             if replica.ahead_since is not None and now - replica.ahead_since >= AHEAD_S and self.master.is_ready:
                 return replica
         return None
-
-    def believe(self, tick: int) -> None:
-        """A replica has shown that this tick was committed in our generation: the master's next claim must begin a new one."""
-        self._remembered = Known(self.generation, tick, self.server_id)
-        for replica in self.replicas.values():
-            replica.ahead_since = None
 
     def accept_rebuilt(self, name: str) -> bool:
         """An operator says that the replica was rebuilt. False when it did not have to be."""

@@ -104,7 +104,7 @@ class PrivateStack:
         directory: Path,
         replicas: int = 1,
         settings: Mapping[str, object] | None = None,
-        endpoints: Callable[[PrivateStack], Mapping[str, Sequence[str]]] | None = None,
+        endpoints: Endpoints | None = None,
     ) -> None:
         """`settings`: further keys of section `dbsvr`. `endpoints`: of "master" and the replicas, where not the server alone."""
         self.directory = directory
@@ -264,6 +264,9 @@ class PrivateStack:
             lines += ["[[cache.nodes]]", f'name = "{name}"', f'url = "redis://127.0.0.1:{node.port}/0"']
         lines += ["[web]", f"port = {self.web_port}", f"secret_key_file = {_toml(secrets_dir / 'django')}"]
         self.configuration_file.write_text("\n".join(lines) + "\n")
+
+
+Endpoints = Callable[[PrivateStack], Mapping[str, Sequence[str]]]
 
 
 def _toml(value: object) -> str:

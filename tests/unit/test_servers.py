@@ -87,8 +87,17 @@ def test_a_replica_ahead_of_the_master_betrays_a_restore_that_nobody_saw() -> No
     servers.note_replica_tick("r1", 1, 500, NOW + 1.1)
     replica = servers.master_lacks(NOW + 1.1)
     assert replica is not None
-    servers.believe(replica.shown_ahead or 0)
     assert servers.known == Known(1, 500, 1), "with which the next claim begins a new generation"
+
+
+def test_a_front_without_memory_hears_the_replicas_before_the_master_claims() -> None:
+    servers = Servers(["r1"], 50, Watermark())
+    assert servers.is_blind
+
+    servers.note_replica_tick("r1", 1, 500, NOW)
+
+    assert not servers.is_blind
+    assert servers.known == Known(1, 500, 0)
 
 
 def test_lag_is_unknown_while_the_master_shows_no_beat() -> None:
