@@ -63,6 +63,8 @@ class Dispatch:
         self._links = WorkerLinks()
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
+        self._away: dict[str, str] = {}
+        """Why a server cannot be used, as its worker said last."""
 
     # -- from clients
 
@@ -129,12 +131,13 @@ class Dispatch:
                 self.counts.reads_safe += 1
             else:
                 reason = self._master_reason(request, now)
+                request.waits_for_replication = reason is None
         if reason is not None and self.servers.master.is_down:
             if reason in ("in_flight", "fresh_start"):
                 self._close(request)
                 self._replies.fail(request, MasterDown(self.servers.master.sentence))
                 return
-            reason = None  # a replica that catches up can still answer it
+            reason, request.waits_for_replication = None, True  # a replica that catches up can still answer it
         self._send_read(request, reason, now)
 
     def _send_read(self, request: Request, reason: str | None, now: float) -> None:
@@ -178,12 +181,12 @@ class Dispatch:
     def greet(self, link: WorkerLink) -> None:
         """A worker has said who it is. Of two for the same database the newer stays."""
         if not self.servers.knows(link.server):
-            self._log.error("a worker for %r came, which is no server of ours; cutting it", link.server)
+            self._log.error("cut a worker that came for no server of ours server=%r", link.server)
             link.close()
             return
         before = self._links.get(link.server)
         if before is not None:
-            self._log.warning("a second worker came for server=%s pid=%s; the older leaves pid=%s", link.server, link.pid, before.pid)
+            self._log.warning("a second worker came, the older leaves server=%s pid=%s older_pid=%s", link.server, link.pid, before.pid)
             before.send(Leave())
             before.close()
             self.part(before)
@@ -212,19 +215,30 @@ class Dispatch:
         elif isinstance(frame, Ready):
             self._begin_life(frame, now)
         elif isinstance(frame, Down):
-            self._log.warning("server=%s is away: %s", link.server, frame.sentence)
+            self._say_away(link.server, frame.sentence)
             self.servers.note_down(link.server, frame.sentence, now)
         elif isinstance(frame, ReplicaHealth):
             self.servers.note_health(link.server, frame)
+        if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
+            del self._away[link.server]
+            self._log.info("a server can be used again server=%s", link.server)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
         self._replies.flush()
 
+    def _say_away(self, server: str, sentence: str) -> None:
+        """Once, not at every try of its worker."""
+        if self._away.get(server) != sentence:
+            self._away[server] = sentence
+            self._log.warning('a server cannot be used server=%s why="%s"', server, sentence)
+
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
         if self.servers.went_back(ready):
-            self._log.error("ticks went back to %d: the master was restored to an earlier state", ready.tick)
+            self._log.error(
+                "ticks went back: the master was restored to an earlier state tick=%d newest=%d", ready.tick, self.servers.clock.newest
+            )
         if self.servers.begin_life(ready, now):
             self.users.raise_floor(ready.tick, "start")
             self._tell_base()
@@ -255,6 +269,8 @@ class Dispatch:
         if frame.answers:
             self._note_tick(server, frame.generation, frame.tick, now)
             by_master = server == MASTER
+            tick = frame.tick if frame.generation == self.servers.generation else None
+            counts.read_batches[server].add(len(frame.answers))
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
@@ -265,7 +281,9 @@ class Dispatch:
                 counts.reads_by_server[server] += 1
                 if reason is not None:
                     counts.reads_by_reason[reason] += 1
-                counts.read_latency.add((now - request.arrived) * 1000)
+                    counts.master_latency.add((now - request.arrived) * 1000)
+                else:
+                    counts.note_replica_read(request, tick, now)
                 storable = not self.users.written_since(request.uid, request.accept_number)
                 self._replies.give_snapshot(request, body, server, reason, storable)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
@@ -286,6 +304,7 @@ class Dispatch:
         if frame.tick:
             self._note_tick(MASTER, frame.generation, frame.tick, now)
             counts.writes["batches"] += 1
+            counts.write_batches.add(len(frame.outcomes) + len(frame.refused))
             counts.commit_ms_total += frame.commit_ms
         for request_id, applied, answer in frame.outcomes:
             request = self.table.get(request_id)
@@ -333,6 +352,8 @@ class Dispatch:
     def _note_tick(self, server: str, generation: int, tick: int, now: float) -> None:
         self.servers.note_tick(server, generation, tick, now)
         if server != MASTER:
+            if generation == self.servers.generation:
+                self.counts.shown.note(generation, tick, now)
             self.users.forget_passed(replica.tick for replica in self.servers.replicas.values())
         elif (base := self.servers.next_base()) is not None:
             self.servers.set_base(base)
@@ -360,8 +381,7 @@ class Dispatch:
         self._sweep(now_ms)
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
-        self.counts.read_latency.turn(now)
-        self.counts.write_latency.turn(now)
+        self.counts.turn(now)
         self.servers.look_again(now)
         self._move_up(now)
         self._replies.flush()
@@ -385,6 +405,7 @@ class Dispatch:
             self._links.wake(MASTER)
 
     def _time_out(self, request: Request, now: float) -> None:
+        self.counts.deadline_misses[request.kind] += 1
         if request.kind == READ:
             self._close(request)
             self._replies.fail(request, TimedOut("no server answered in time"))
@@ -418,7 +439,7 @@ class Dispatch:
 
     def _mend_queues(self, now: float) -> None:
         """Somebody has removed a queue from outside: make new ones, and let the workers begin new lives with them."""
-        self._log.error("a queue was removed from outside; made new ones, nothing is lost")
+        self._log.error("a queue was removed from outside; made new ones, nothing is lost queue_key=%#x", self.lanes.queue_key)
         self.lanes.open()
         for link in self._links.all():
             link.close()
