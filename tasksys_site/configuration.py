@@ -91,6 +91,8 @@ class Instance(Section):
     auth_user: str = ""
     auth_secret_file: Path | None = None
     """With a user and a secret, clients must `AUTH user secret` first."""
+    metrics_port: int = Field(0, ge=0, le=65535)
+    """Prometheus' port on the same host, without AUTH; 0: none."""
 
     @model_validator(mode="after")
     def _user_and_secret_together(self) -> Instance:
@@ -102,7 +104,7 @@ class Instance(Section):
 class DBSvr(Section):
     """What all instances share: rhythm, bounds, and the instances themselves."""
 
-    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00)}
+    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00, metrics_port=7311)}
     run_dir: Path = Path("var/run")
     """Folder of the local sockets on which a front and its workers talk."""
     beat_ms: int = Field(100, ge=10)
@@ -190,9 +192,10 @@ class Configuration(BaseSettings):
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Configuration:
-        ports = [self.web.port, *(instance.port for instance in self.dbsvr.instances.values())]
+        instances = self.dbsvr.instances.values()
+        ports = [self.web.port, *(instance.port for instance in instances), *(it.metrics_port for it in instances if it.metrics_port)]
         if len(set(ports)) != len(ports):
-            raise ValueError(f"web.port and the ports of dbsvr.instances must differ: {ports}")
+            raise ValueError(f"web.port and the ports and metrics ports of dbsvr.instances must differ: {ports}")
         return self
 
     def instance(self, name: str) -> Instance:

@@ -48,6 +48,7 @@ class Commands:
 
     def admit(self, client: Client) -> bool:
         if len(self._clients) >= self._max_clients:
+            self._dispatch.counts.connections_refused += 1
             return False
         self._last_client_id += 1
         client.client_id = self._last_client_id
@@ -60,7 +61,7 @@ class Commands:
 
     def note_cut(self, why: str) -> None:
         self._dispatch.counts.connections_cut += 1
-        self._log.warning("cut a client: %s", why)
+        self._log.warning('cut a client why="%s"', why)
 
     def count_error(self, code: str) -> None:
         self._dispatch.counts.errors[code] += 1

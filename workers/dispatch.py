@@ -86,6 +86,8 @@ class Dispatch:
         self._began_at = time.monotonic()
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
+        self._away: dict[str, str] = {}
+        """Why a server cannot be used, as its worker said last."""
 
     # -- from clients
 
@@ -152,12 +154,13 @@ class Dispatch:
                 self.counts.reads_safe += 1
             else:
                 reason = self._master_reason(request, now)
+                request.waits_for_replication = reason is None
         if reason is not None and self.servers.master.is_down:
             if reason in ("in_flight", "fresh_start"):
                 self._close(request)
                 self._replies.fail(request, MasterDown(self.servers.master.sentence))
                 return
-            reason = None  # a replica that catches up can still answer it
+            reason, request.waits_for_replication = None, True  # a replica that catches up can still answer it
         self._send_read(request, reason, now)
 
     def _send_read(self, request: Request, reason: str | None, now: float) -> None:
@@ -201,12 +204,12 @@ class Dispatch:
     def greet(self, link: WorkerLink) -> None:
         """A worker has said who it is. Of two for the same database the newer stays."""
         if not self.servers.knows(link.server):
-            self._log.error("a worker for %r came, which is no server of ours; cutting it", link.server)
+            self._log.error("cut a worker that came for no server of ours server=%r", link.server)
             link.close()
             return
         before = self._links.get(link.server)
         if before is not None:
-            self._log.warning("a second worker came for server=%s pid=%s; the older leaves pid=%s", link.server, link.pid, before.pid)
+            self._log.warning("a second worker came, the older leaves server=%s pid=%s older_pid=%s", link.server, link.pid, before.pid)
             before.send(Leave())
             before.close()
             self.part(before)
@@ -250,19 +253,30 @@ class Dispatch:
         elif isinstance(frame, Ready):
             self._begin_life(frame, now)
         elif isinstance(frame, Down):
-            self._log.warning("server=%s is away: %s", link.server, frame.sentence)
+            self._say_away(link.server, frame.sentence)
             self.servers.note_down(link.server, frame.sentence, now)
         elif isinstance(frame, ReplicaHealth):
+            self._note_switch(link.server, self.servers.replicas[link.server].endpoint, frame.endpoint)
             self.servers.note_health(link.server, frame)
         elif isinstance(frame, Endpoints):
             self._note_endpoints(link.server, frame)
+        if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
+            del self._away[link.server]
+            self._log.info("a server can be used again server=%s", link.server)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
         self._replies.flush()
 
+    def _say_away(self, server: str, sentence: str) -> None:
+        """Once, not at every try of its worker."""
+        if self._away.get(server) != sentence:
+            self._away[server] = sentence
+            self._log.warning('a server cannot be used server=%s why="%s"', server, sentence)
+
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
+        self._note_switch(MASTER, self.servers.master.endpoint, ready.endpoint)
         beginning = self.servers.begin_life(ready, now)
         if beginning.ended is not None:
             self._begin_generation(ready, beginning.ended)
@@ -285,15 +299,22 @@ class Dispatch:
         for request in reads:
             self._send_read(request, request.reason, now)
 
+    def _note_switch(self, server: str, before: str, endpoint: str) -> None:
+        if before and before != endpoint:
+            self.counts.switches[server] += 1
+            self._log.warning("a server is reached by another endpoint server=%s endpoint=%s before=%s", server, endpoint, before)
+
     def _begin_generation(self, ready: Ready, ended: Known) -> None:
         """The master's timeline has broken: old stamps mean nothing any more, and what it lacks is lost (and named)."""
         self.users.begin_generation(ready.tick)
         ticks = max(0, ended.tick - ready.fork_tick)
         writes, is_complete = self.acknowledged.after(ready.fork_tick)
         is_complete = is_complete or not ticks
+        self.counts.generation_rises[ready.cause] += 1
+        self.counts.lost_writes += len(writes)
         self._log.error(
-            "a new generation=%d began, cause=%s endpoint=%s fork_tick=%d; ended generation=%d newest_tick=%d ticks_lost=%d"
-            " acknowledged_writes_lost=%d%s",
+            "a new generation begins generation=%d cause=%s endpoint=%s fork_tick=%d ended_generation=%d newest_tick=%d ticks_lost=%d"
+            " writes_lost=%d complete=%s",
             ready.generation,
             ready.cause,
             ready.endpoint,
@@ -302,13 +323,13 @@ class Dispatch:
             ended.tick,
             ticks,
             len(writes),
-            "" if is_complete else " (at least)",
+            "yes" if is_complete else "no",
         )
         file = self._keep_lost(ended.generation, writes) if writes else ""
         for write in writes[:SHOWN]:
-            self._log.error("acknowledged and lost: uid=%d event_id=%s", write.uid, write.event_id)
+            self._log.error("an acknowledged write is lost uid=%d event_id=%s", write.uid, write.event_id)
         if len(writes) > SHOWN:
-            self._log.error("%d more acknowledged and lost, all in %s", len(writes) - SHOWN, file)
+            self._log.error("more acknowledged writes are lost more=%d file=%s", len(writes) - SHOWN, file)
         self.lost = LostWrites(ready.generation, ready.cause, ready.fork_tick, ticks, len(writes), is_complete, writes[:SHOWN], file)
 
     def _tell_base(self) -> None:
@@ -322,13 +343,13 @@ class Dispatch:
         if server == MASTER and frame.warning != self.servers.master.warning:
             self.servers.master.warning = frame.warning
             if frame.warning:
-                self._log.error("%s", frame.warning)
+                self._log.error('two masters take writes why="%s"', frame.warning)
             else:
                 self._log.info("only one master takes writes again")
 
     def accept_rebuilt(self, name: str) -> bool:
         """An operator says that this replica was rebuilt from the master. False when it was not refused for a fork."""
-        self._log.warning("replica=%s was rebuilt, as an operator says", name)
+        self._log.warning("an operator says that a replica was rebuilt replica=%s", name)
         return self.servers.accept_rebuilt(name)
 
     def _follows(self, request: Request) -> bool:
@@ -340,6 +361,8 @@ class Dispatch:
         if frame.answers:
             by_master = server == MASTER
             self._note_tick(link, frame.generation, frame.tick, now)
+            tick = frame.tick if frame.generation == self.servers.generation else None
+            counts.read_batches[server].add(len(frame.answers))
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
@@ -350,7 +373,9 @@ class Dispatch:
                 counts.reads_by_server[server] += 1
                 if reason is not None:
                     counts.reads_by_reason[reason] += 1
-                counts.read_latency.add((now - request.arrived) * 1000)
+                    counts.master_latency.add((now - request.arrived) * 1000)
+                else:
+                    counts.note_replica_read(request, tick, now)
                 storable = not self.users.written_since(request.uid, request.accept_number)
                 self._replies.give_snapshot(request, body, server, reason, storable)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
@@ -379,6 +404,7 @@ class Dispatch:
                 ],
             )
             counts.writes["batches"] += 1
+            counts.write_batches.add(len(frame.outcomes) + len(frame.refused))
             counts.commit_ms_total += frame.commit_ms
         for request_id, applied, answer in frame.outcomes:
             request = self.table.get(request_id)
@@ -429,12 +455,14 @@ class Dispatch:
             return
         replica = self.servers.replicas[link.server]
         shown, refusal = replica.tick, replica.refusal
+        if generation == self.servers.generation:
+            self.counts.shown.note(generation, tick, now)
         if self.servers.note_replica_tick(link.server, generation, tick, now):
             link.send(Base(self.servers.generation, self.servers.base if replica.is_admitted else 0))
         if shown is not None and replica.tick is not None and replica.tick < shown:
-            self._log.warning("replica=%s went back from tick=%d to tick=%d: it was restored", link.server, shown, replica.tick)
+            self._log.warning("a replica went back: it was restored replica=%s from_tick=%d tick=%d", link.server, shown, replica.tick)
         if replica.past_fork and replica.refusal != refusal:
-            self._log.error("replica=%s is refused: %s", link.server, replica.refusal)
+            self._log.error('a replica is refused replica=%s why="%s"', link.server, replica.refusal)
         self.users.forget_passed(each.tick for each in self.servers.replicas.values())
 
     def _note_master_tick(self, tick: int, now: float) -> None:
@@ -465,8 +493,7 @@ class Dispatch:
         self._sweep(now_ms)
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
-        self.counts.read_latency.turn(now)
-        self.counts.write_latency.turn(now)
+        self.counts.turn(now)
         self.servers.look_again(now)
         self._welcome_the_master()
         self._doubt_the_master(now)
@@ -478,7 +505,7 @@ class Dispatch:
         replica, link = self.servers.master_lacks(now), self._links.get(MASTER)
         if replica is None or link is None:
             return
-        self._log.error("the master lacks what replica=%s has applied (tick=%d): it was restored", replica.name, replica.shown[1])
+        self._log.error("the master lacks what a replica has applied: it was restored replica=%s tick=%d", replica.name, replica.shown[1])
         replica.ahead_since = None
         link.close()
         self.part(link)
@@ -502,6 +529,7 @@ class Dispatch:
             self._links.wake(MASTER)
 
     def _time_out(self, request: Request, now: float) -> None:
+        self.counts.deadline_misses[request.kind] += 1
         if request.kind == READ:
             self._close(request)
             self._replies.fail(request, TimedOut("no server answered in time"))
@@ -535,7 +563,7 @@ class Dispatch:
 
     def _mend_queues(self, now: float) -> None:
         """Somebody has removed a queue from outside: make new ones, and let the workers begin new lives with them."""
-        self._log.error("a queue was removed from outside; made new ones, nothing is lost")
+        self._log.error("a queue was removed from outside; made new ones, nothing is lost queue_key=%#x", self.lanes.queue_key)
         self.lanes.open()
         for link in self._links.all():
             link.close()

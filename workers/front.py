@@ -17,22 +17,21 @@ import time
 
 import uvloop
 
-from tasksys_site.configuration import Configuration, read_secret
+from tasksys_site.configuration import Configuration, Instance, read_secret
 from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
 from workers.front_link import local_socket_path
-from workers.lost_writes import AcknowledgedWrite, append_lost
+from workers.front_memory import FrontMemory
+from workers.front_stats import stats
+from workers.metrics_port import MetricsPort
 from workers.process import Exit
-from workers.servers import Servers
-from workers.watermark import Watermark, load_watermark, save_watermark, watermark_path
 from workers.worker_links import WorkerLink
 
 LOOK_AROUND_S = 0.02
 LOOK_AROUND_IDLE_S = 0.05
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
-KEEP_EVERY_S = 1.0
 
 
 def run_front(configuration: Configuration, instance: str, log: logging.Logger) -> Exit:
@@ -59,9 +58,9 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         why = f"port {instance.port} is taken; set dbsvr.instances.{name}.port" if taken else str(error)
-        log.error("cannot listen on %s:%d: %s", instance.host, instance.port, why)
+        log.error("cannot listen: %s host=%s port=%d", why, instance.host, instance.port)
         return Exit.START_AGAIN
-    memory = _Memory(configuration, name, log)
+    memory = FrontMemory(configuration, name, log)
     dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
     parts.append(Commands(dispatch, auth, settings.max_clients, log))
     path = local_socket_path(configuration, name)
@@ -70,12 +69,13 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         path.unlink()
     local = await loop.create_unix_server(lambda: WorkerLink(dispatch, log), str(path))
     path.chmod(0o600)
+    metrics = _serve_metrics(name, instance, parts[0], dispatch, log)
     try:
         await server.start_serving()
         # What lives now lives on; what comes is freed by counting references, so that cycles are looked for seldom.
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
-        log.info("listening on %s:%d run_id=%d", instance.host, instance.port, dispatch.run_id)
+        log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
             memory.keep(dispatch.servers, time.monotonic())
@@ -87,8 +87,11 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
         memory.keep(dispatch.servers, math.inf)
-        log.info("stopped, unanswered=%d", len(dispatch.table))
+        log.info("stopped unanswered=%d", len(dispatch.table))
     finally:
+        if metrics is not None:
+            metrics.cancel()
+            await asyncio.wait([metrics])
         local.close()
         dispatch.lanes.remove()
         with contextlib.suppress(FileNotFoundError):
@@ -96,43 +99,12 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     return Exit.STOPPED
 
 
-class _Memory:
-    """What outlives the front, in files: how far the master had come, and acknowledged writes that the database has lost."""
+def _serve_metrics(name: str, instance: Instance, commands: Commands, dispatch: Dispatch, log: logging.Logger) -> asyncio.Task[None] | None:
+    if not instance.metrics_port:
+        return None
+    from workers.metrics import Exposition  # some megabytes, which a front without metrics does without
 
-    def __init__(self, configuration: Configuration, instance: str, log: logging.Logger) -> None:
-        self._path = watermark_path(configuration, instance)
-        self._lost_path = self._path.with_name(f"lost-writes-{instance}.jsonl")
-        self._log = log
-        self._kept_at = 0.0
-        self._complaint = ""
-        self.watermark, fault = load_watermark(self._path)
-        if fault:
-            log.error("a master that went back meanwhile would not be noticed: %s", fault)
-
-    def keep(self, servers: Servers, now: float) -> None:
-        """About once a second, and only when something has changed."""
-        if now - self._kept_at < KEEP_EVERY_S or not servers.base:
-            return
-        self._kept_at = now
-        kept = Watermark(servers.known, servers.forks.as_dict(), servers.past_fork)
-        if kept == self.watermark:
-            return
-        complaint = ""
-        try:
-            save_watermark(self._path, kept)
-            self.watermark = kept
-        except OSError as error:
-            complaint = str(error)
-        if complaint and complaint != self._complaint:
-            self._log.error("cannot keep the watermark: %s", complaint)
-        self._complaint = complaint
-
-    def keep_lost(self, generation: int, writes: list[AcknowledgedWrite]) -> str:
-        try:
-            append_lost(self._lost_path, generation, writes)
-        except OSError as error:
-            self._log.error("cannot write %s: %s", self._lost_path, error)
-            for write in writes:
-                self._log.error("acknowledged and lost: uid=%d event_id=%s", write.uid, write.event_id)
-            return ""
-        return str(self._lost_path)
+    exposition = Exposition(lambda: stats(dispatch, commands.connections, time.monotonic()))
+    setting = f"dbsvr.instances.{name}.metrics_port"
+    port = MetricsPort(instance.host, instance.metrics_port, setting, exposition.render, log)
+    return asyncio.create_task(port.serve(), name="metrics")

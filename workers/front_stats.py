@@ -69,6 +69,7 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "now": connections,
             "accepted": dispatch.counts.connections_accepted,
             "cut": dispatch.counts.connections_cut,
+            "refused": dispatch.counts.connections_refused,
         },
         "floor_rises": dict(dispatch.users.floor_rises),
         "lost": _lost(dispatch.lost),

@@ -113,7 +113,7 @@ class WorkerProcess:
                     finally:
                         connection.close()
             except Moved as better:
-                self.log.warning("moving to the preferred endpoint endpoint=%s", better)
+                self.log.warning("moves to the preferred endpoint endpoint=%s", better)
                 continue
             except FrontGone as error:
                 if link is not None and link.was_told_to_leave():

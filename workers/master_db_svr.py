@@ -54,6 +54,7 @@ class _Life:
         self._clear_turn: ClearTurn | None = None
         self._last_read_at = time.monotonic()
         self._last_commit_at = 0.0
+        self._beats = True
 
     def live(self) -> None:
         claim = store.claim_instance(self._connection, self._instance, known(self._link.welcome))
@@ -113,8 +114,13 @@ class _Life:
         try:
             tick = self._batches.beat()
         except NoRoom as error:
-            self._log.warning("no beat: the master cannot write: %s", error)
+            if self._beats:
+                self._log.warning('no beat, the master cannot write error="%s"', error)
+            self._beats = False
             return
+        if not self._beats:
+            self._log.info("the beat is back tick=%d", tick)
+        self._beats = True
         self._link.send(Ticked(self._batches.generation, tick))
 
     # -- reads

@@ -109,7 +109,7 @@ class PrivateStack:
         """`settings`: further keys of section `dbsvr`. `endpoints`: of "master" and the replicas, where not the server alone."""
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        ports = iter(free_ports(6 + replicas))
+        ports = iter(free_ports(7 + replicas))
         self.master = MariaDBServer("master", directory / "master", next(ports), server_id=1)
         self.replicas = {
             f"r{number}": MariaDBServer(f"r{number}", directory / f"r{number}", next(ports), server_id=1 + number, read_only=True)
@@ -117,7 +117,7 @@ class PrivateStack:
         }
         self.broker = RedisServer("broker", directory / "broker", next(ports))
         self.nodes = {f"node-{number}": RedisServer(f"node-{number}", directory / f"node-{number}", next(ports)) for number in (1, 2)}
-        self.front_port, self.web_port = next(ports), next(ports)
+        self.front_port, self.metrics_port, self.web_port = next(ports), next(ports), next(ports)
         self.queue_key = random.randrange(0x1000_0000, 0x6000_0000)
         self._endpoints = endpoints(self) if endpoints is not None else {}
         self.configuration_file = directory / "tasksys.toml"
@@ -259,6 +259,7 @@ class PrivateStack:
             lines += ["[[databases.replicas]]", f'name = "{name}"', f"endpoints = {self._endpoints_of(name, server)}"]
         lines += ["[dbsvr]", f"run_dir = {_toml(run_dir)}", *(f"{key} = {_toml(value)}" for key, value in dbsvr.items())]
         lines += ["[dbsvr.instances.a]", f"port = {self.front_port}", f"queue_key = {self.queue_key}"]
+        lines += [f"metrics_port = {self.metrics_port}"]
         lines += ["[broker]", f'url = "redis://127.0.0.1:{self.broker.port}/0"']
         for name, node in self.nodes.items():
             lines += ["[[cache.nodes]]", f'name = "{name}"', f'url = "redis://127.0.0.1:{node.port}/0"']
