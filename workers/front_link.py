@@ -11,7 +11,18 @@ from pathlib import Path
 import msgspec
 
 from tasksys_site.configuration import Configuration, in_project
-from workers.messages import Frame, FrameSplitter, FromFront, Hello, Leave, Welcome, decode_from_front, encode_frame
+from workers.messages import (
+    MAX_FRAME_BYTES,
+    Frame,
+    FrameSplitter,
+    FromFront,
+    Hello,
+    Leave,
+    Welcome,
+    decode_from_front,
+    encode_frame,
+    halves,
+)
 
 MAX_SOCKET_PATH_BYTES = 107
 SEND_TIMEOUT_S = 10.0
@@ -61,8 +72,14 @@ class FrontLink:
 
     def send(self, frame: Frame) -> None:
         """Raises FrontGone; a front that does not read for SEND_TIMEOUT_S counts as gone."""
+        encoded = encode_frame(frame)
+        if len(encoded) > MAX_FRAME_BYTES and (parts := halves(frame)):
+            # A batch of answers for users with thousands of records each: the front would cut us off for it.
+            for part in parts:
+                self.send(part)
+            return
         try:
-            self._socket.sendall(encode_frame(frame))
+            self._socket.sendall(encoded)
         except OSError as error:
             raise FrontGone(str(error)) from error
 

@@ -23,7 +23,7 @@ from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
 from workers.roles import MasterRole, known
-from workers.write_batches import WriteBatches
+from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
 
@@ -72,7 +72,8 @@ class _Life:
             if self._said_idle != self._wake_number:
                 self._link.send(Idle(self._wake_number))
                 self._said_idle = self._wake_number
-            self._hear(max(0.001, self._last_commit_at + self._settings.beat_ms / 1000 - time.monotonic()))
+            next_at = min(self._last_commit_at + self._settings.beat_ms / 1000, self._batches.next_try_at)
+            self._hear(max(0.001, next_at - time.monotonic()))
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
@@ -148,21 +149,15 @@ class _Life:
     # -- writes
 
     def _write(self, tickets: list[Ticket]) -> bool:
-        if not tickets:
+        now = time.monotonic()
+        if not tickets and now < self._batches.next_try_at:
             return False
-        now = now_ms()
-        writes: list[Write] = []
-        expired: list[int] = []
-        for ticket in tickets:
-            payload = self._payload(ticket.request_id)
-            if ticket.expires_at_ms > now:
-                writes.append(payload)
-            else:
-                expired.append(ticket.request_id)
-        for frame in self._batches.write(writes, expired):
+        due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
+        for frame in self._batches.write(due, now):
             self._link.send(frame)
-        self._last_commit_at = time.monotonic()
-        return True
+            if frame.tick:
+                self._last_commit_at = time.monotonic()
+        return bool(tickets)
 
     def _payload(self, request_id: int) -> Write:
         """The payload was sent before the ticket, but may still be on its way. A front that sends none is not ours."""

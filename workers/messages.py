@@ -205,6 +205,23 @@ def encode_frame(frame: Frame) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
+def halves(frame: Frame) -> tuple[Frame, ...]:
+    """The same said in two smaller frames; empty when it cannot be divided."""
+    if isinstance(frame, Reads) and len(frame.answers) > 1:
+        half = len(frame.answers) // 2
+        return (
+            Reads(frame.generation, frame.tick, frame.answers[:half], frame.expired, frame.handed_back),
+            Reads(frame.generation, frame.tick, frame.answers[half:], [], []),
+        )
+    if isinstance(frame, Writes) and len(frame.outcomes) > 1:
+        half = len(frame.outcomes) // 2
+        return (
+            Writes(frame.generation, frame.tick, frame.commit_ms, frame.outcomes[:half], frame.refused, frame.expired),
+            Writes(frame.generation, frame.tick, 0.0, frame.outcomes[half:], [], []),
+        )
+    return ()
+
+
 class FrameSplitter:
     """Cuts a byte stream into frame bodies. Keeps what is incomplete."""
 

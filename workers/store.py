@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from workers.changes import STATES, Record, User
-from workers.database import Connection, DatabaseUnfit
+from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 
@@ -135,19 +135,30 @@ def adopt_master(connection: Connection, seen: int) -> int:
     return generation
 
 
+def wait_for_no_row(connection: Connection) -> None:
+    """A write transaction of this connection that meets a lock is told at once: TryAgain. Its tick's row it waits for all the same."""
+    if connection.is_mariadb:
+        connection.execute("SET SESSION innodb_lock_wait_timeout = 0")
+
+
 def begin_write(connection: Connection, instance: str, epoch: int, generation: int) -> int:
     """Open a write transaction by taking its tick, and wait until the row is locked.
 
     Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
 
     Awaited alone, before anything else is sent: a COMMIT that a frozen server finds later cannot come without it, and the
-    lock keeps a predecessor from committing after its successor's fresh tick.
+    lock keeps a predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
     connection.execute("BEGIN")
-    matched, tick = connection.execute_counting(
-        "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s WHERE instance = %s AND worker_epoch = %s AND generation = %s",
-        (_wall_us(), instance, epoch, generation),
-    )
+    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
+    try:
+        matched, tick = connection.execute_counting(
+            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
+            " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
+            (_wall_us(), instance, epoch, generation),
+        )
+    except TryAgain as error:
+        raise DatabaseGone(f"the row of instance {instance} stays locked: {error}") from error
     if matched != 1:
         connection.execute("ROLLBACK")
         if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):
