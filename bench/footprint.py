@@ -12,8 +12,9 @@ from bench.full_front import MILLION
 from bench.measures import Measure
 from bench.neighbours import cpu_s_of
 from bench.progress import say
-from deploy.local.private_stack import PrivateStack, StackProcess
+from deploy.local.private_stack import PrivateStack
 from deploy.local.server_process import ServerFailed, wait_until
+from deploy.local.stack_process import StackProcess
 
 IDLE_S = 10.0
 

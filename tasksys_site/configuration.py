@@ -20,6 +20,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 PROJECT = Path(__file__).resolve().parent.parent
 ENVIRONMENT_PREFIX = "TASKSYS_"
 FILE_VARIABLE = "TASKSYS_CONFIG"
+MAX_UID = 2**63 - 1
+SECOND_HALF = 5_000_000_000
+"""Without dbsvr.segments, of two DBSvrs the first owns the uids below it."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -101,6 +104,15 @@ class Instance(Section):
         return self
 
 
+class Segment(Section):
+    """A range of users, and the DBSvr that owns it when all is well."""
+
+    name: Name
+    first: int = Field(ge=1, le=MAX_UID)
+    last: int = Field(ge=1, le=MAX_UID)
+    home: Name
+
+
 class DBSvr(Section):
     """What all instances share: rhythm, bounds, and the instances themselves."""
 
@@ -123,6 +135,46 @@ class DBSvr(Section):
     max_output_bytes: int = Field(8 * 1024 * 1024, ge=64 * 1024)
     """Answers a client may leave unread before he is cut."""
     event_retention_days: int = Field(30, ge=1)
+    segments: tuple[Segment, ...] = ()
+    """Which DBSvr owns which users. Empty: the first owns all, or two share them at SECOND_HALF."""
+    lease_ms: int = Field(2_000, ge=200)
+    """An owner uses replicas only while its last look at the ownership is younger; who takes over waits so long."""
+    takeover_after_ms: int = Field(600, ge=100)
+    """The other DBSvr takes over when the owner's tick has stood still for so long and its users ask."""
+    hold_ms: int = Field(30_000, ge=1_000)
+    """A segment changes its owner at most once in this time."""
+    give_back_after_ms: int = Field(10_000, ge=0)
+    """A segment goes back when its home has been healthy for so long."""
+
+    @property
+    def segment_list(self) -> tuple[Segment, ...]:
+        """The segments, all users covered, in the order of their uids."""
+        if self.segments:
+            return tuple(sorted(self.segments, key=lambda segment: segment.first))
+        first, *others = self.instances
+        if not others:
+            return (Segment(name="all", first=1, last=MAX_UID, home=first),)
+        return (
+            Segment(name="low", first=1, last=SECOND_HALF - 1, home=first),
+            Segment(name="high", first=SECOND_HALF, last=MAX_UID, home=others[0]),
+        )
+
+    @model_validator(mode="after")
+    def _segments_cover_all(self) -> DBSvr:
+        if not self.segments and len(self.instances) > 2:
+            raise ValueError("more than two instances: say in dbsvr.segments which owns which users")
+        if len({segment.name for segment in self.segments}) != len(self.segments):
+            raise ValueError("the names of dbsvr.segments must differ")
+        next_uid = 1
+        for segment in self.segment_list:
+            if segment.home not in self.instances:
+                raise ValueError(f"dbsvr.segments: {segment.name} has its home at {segment.home!r}, which is no instance")
+            if segment.first != next_uid or segment.last < segment.first:
+                raise ValueError(f"dbsvr.segments: {segment.name} must begin at uid {next_uid}: every uid belongs to exactly one segment")
+            next_uid = segment.last + 1
+        if next_uid != MAX_UID + 1:
+            raise ValueError(f"dbsvr.segments: nobody owns the uids from {next_uid} on; the last segment must end at {MAX_UID}")
+        return self
 
 
 class CacheNode(Section):

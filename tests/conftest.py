@@ -6,7 +6,7 @@ processes, started once a session; `fresh_stack` is one of a test's own, for tes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -64,9 +64,12 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         double: str = "",
         endpoints: Endpoints | None = None,
         before: Callable[[PrivateStack], object] | None = None,
+        instances: Sequence[str] = ("a",),
         **settings: object,
     ) -> PrivateStack:
-        stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints)
+        stack = PrivateStack(
+            tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances
+        )
         made.append(stack)
         for process in stack.dbsvr_processes:
             process.command = double_command(process.command, double)
