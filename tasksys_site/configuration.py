@@ -24,6 +24,8 @@ MAX_UID = 2**63 - 1
 SECOND_HALF = 5_000_000_000
 """Without dbsvr.segments, of two DBSvrs the first owns the uids below it."""
 
+LARGEST_UID = 2**63 - 1
+
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 Endpoint = Annotated[str, StringConstraints(pattern=r"^[^\s:/]+:\d{1,5}$")]
@@ -222,6 +224,22 @@ class Web(Section):
     """For one request of a logic server, with all repeats underneath."""
 
 
+class Canary(Section):
+    """The reserved users whom the canary writes and reads, to see the promises kept."""
+
+    first_uid: int = Field(LARGEST_UID - 1023, ge=1, le=LARGEST_UID)
+    """From here to the largest uid all are reserved: the API refuses them."""
+    users: int = Field(64, ge=0)
+    """How many of them the canary uses in turn; 0: no canary."""
+    every_s: int = Field(10, ge=5)
+
+    @model_validator(mode="after")
+    def _users_fit(self) -> Canary:
+        if self.users > LARGEST_UID - self.first_uid + 1:
+            raise ValueError(f"users: there are only {LARGEST_UID - self.first_uid + 1} uids from first_uid on")
+        return self
+
+
 class Configuration(BaseSettings):
     """Everything Tasksys can be told."""
 
@@ -235,6 +253,7 @@ class Configuration(BaseSettings):
     cache: Cache = Cache()
     broker: Broker = Broker()
     web: Web = Web()
+    canary: Canary = Canary()
 
     @classmethod
     def settings_customise_sources(

@@ -99,9 +99,8 @@ def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
     """Which servers may serve this user now, and why not the others."""
     users, clock = dispatch.users, dispatch.servers.clock
     stamp, in_flight = users.stamp(uid), users.is_in_flight(uid)
-    servers: dict[str, dict[str, Any]] = {
-        "master": {"may_serve": dispatch.servers.master.is_ready, "why": dispatch.servers.master.sentence or dispatch.servers.master.state}
-    }
+    master = dispatch.servers.master
+    servers: dict[str, dict[str, Any]] = {"master": {"may_serve": master.is_ready, "why": master.sentence or master.state}}
     for replica in dispatch.servers.replicas.values():
         if in_flight:
             may, why = False, "a write of this user is in flight"
@@ -113,7 +112,8 @@ def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
             may, why = False, f"it shows tick {replica.tick}, the user's stamp is {stamp}"
         else:
             may, why = True, f"it shows tick {replica.tick}, at or past the user's stamp {stamp}"
-        servers[replica.name] = {"may_serve": may, "why": why}
+        margin = None if replica.tick is None or not dispatch.servers.base else replica.tick - stamp
+        servers[replica.name] = {"may_serve": may, "why": why, "margin_ticks": margin}
     return {
         "uid": uid if uid <= 2**53 else str(uid),
         "generation": dispatch.servers.generation,
