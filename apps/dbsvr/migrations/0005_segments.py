@@ -1,4 +1,4 @@
-"""Column `db_info.server_id`, on the database `userdata` alone."""
+"""Table `segment_owner`, on the database `userdata` alone."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from django.db import migrations
 
-SQL = Path(__file__).resolve().parent.parent / "sql" / "user_tables_2_server_id.sql"
+SQL = Path(__file__).resolve().parent.parent / "sql" / "user_tables_3_segments.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dbsvr", "0002_samples")]
+    dependencies = [("dbsvr", "0004_server_id")]
     operations = [
         migrations.RunSQL(
             sql=SQL.read_text(encoding="utf-8"),

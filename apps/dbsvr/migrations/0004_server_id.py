@@ -1,4 +1,4 @@
-"""Table `segment_owner`, on the database `userdata` alone."""
+"""Column `db_info.server_id`, on the database `userdata` alone."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from django.db import migrations
 
-SQL = Path(__file__).resolve().parent.parent / "sql" / "user_tables_3_segments.sql"
+SQL = Path(__file__).resolve().parent.parent / "sql" / "user_tables_2_server_id.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dbsvr", "0003_server_id")]
+    dependencies = [("dbsvr", "0003_canary_rounds")]
     operations = [
         migrations.RunSQL(
             sql=SQL.read_text(encoding="utf-8"),
