@@ -191,6 +191,11 @@ class Dispatch:
         if self.lanes.are_gone():
             self._mend_queues(time.monotonic())
             return  # that ended this life too; the worker comes again
+        if link.server == MASTER:
+            # Before it can look: a ticket of the life before it would be without its payload here, and make it wait for that in vain.
+            now = time.monotonic()
+            for request in self.lanes.take_back_masters():
+                self._send_read(request, request.reason, now)
         link.send(Welcome(self.run_id, self.lanes.queue_key, self.servers.generation, self.servers.base))
         self.servers.connect(link.server, link.pid)
 

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import gc
 import logging
+import resource
 import signal
 import time
 
@@ -28,6 +29,8 @@ LOOK_AROUND_S = 0.02
 LOOK_AROUND_IDLE_S = 0.05
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
+OTHER_FILES = 256
+"""Files beside clients' connections: workers, the log, connections that are being refused."""
 
 
 def run_front(configuration: Configuration, instance: str, log: logging.Logger) -> Exit:
@@ -45,6 +48,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     auth = (instance.auth_user, read_secret(instance.auth_secret_file)) if instance.auth_secret_file else None
     replicas = [replica.name for replica in configuration.databases.replicas]
 
+    _allow_files(settings.max_clients + OTHER_FILES, log)
+
     parts: list[Commands] = []
     try:
         # The port first: whoever holds it is the front of this instance, and its queues are not ours to remove.
@@ -57,7 +62,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.error("cannot listen on %s:%d: %s", instance.host, instance.port, why)
         return Exit.START_AGAIN
     dispatch = Dispatch(name, settings, instance.queue_key, replicas, log)
-    parts.append(Commands(dispatch, auth, settings.max_clients, log))
+    commands = Commands(dispatch, auth, settings.max_clients, log)
+    parts.append(commands)
     path = local_socket_path(configuration, name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileNotFoundError):
@@ -75,8 +81,9 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
+        commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S
-        while dispatch.table and time.monotonic() < until:
+        while (dispatch.table or commands.connections) and time.monotonic() < until:
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
         log.info("stopped, unanswered=%d", len(dispatch.table))
@@ -86,3 +93,14 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     return Exit.STOPPED
+
+
+def _allow_files(wanted: int, log: logging.Logger) -> None:
+    """Each connection is an open file; a shell's usual soft limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        log.warning("may open %d files only, max_clients needs %d: raise the limit (ulimit -n, LimitNOFILE=)", allowed, wanted)

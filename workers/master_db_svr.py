@@ -15,10 +15,10 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr
 from workers import store
-from workers.database import Connection, NoRoom, master_faults
+from workers.database import Connection, NoRoom, TryAgain, master_faults
 from workers.front_link import FrontGone, FrontLink, local_socket_path
 from workers.lives import WorkerProcess, heed_leave
-from workers.messages import MASTER_ONLY, ClearTurn, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.messages import MASTER_ONLY, ClearTurn, Down, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
 from workers.write_batches import DueWrite, WriteBatches
@@ -55,7 +55,12 @@ class _Life:
         self._last_commit_at = 0.0
 
     def live(self) -> None:
-        claim = store.claim_instance(self._connection, self._instance)
+        try:
+            claim = store.claim_instance(self._connection, self._instance)
+        except (NoRoom, TryAgain) as error:
+            # A disk that is full in the midst of a COMMIT holds that transaction, and its row, until there is room again.
+            self._link.send(Down(f"the master cannot write: {error}"))
+            raise
         self._batches = WriteBatches(self._connection, self._instance, claim.epoch, claim.generation)
         self._link.send(Ready(self._connection.endpoint, claim.generation, claim.tick, claim.epoch))
         self._log.info("ready endpoint=%s tick=%d epoch=%d", self._connection.endpoint, claim.tick, claim.epoch)
