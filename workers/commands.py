@@ -59,6 +59,11 @@ class Commands:
     def dismiss(self, client: Client) -> None:
         self._clients.discard(client)
 
+    def take_leave(self) -> None:
+        """The front is to stop: what was accepted is answered, nothing more is accepted, then each connection is closed."""
+        for client in list(self._clients):
+            client.leave_once_answered()
+
     def note_cut(self, why: str) -> None:
         self._dispatch.counts.connections_cut += 1
         self._log.warning('cut a client why="%s"', why)

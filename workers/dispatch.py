@@ -224,6 +224,11 @@ class Dispatch:
             self._welcome(link)
 
     def _welcome(self, link: WorkerLink) -> None:
+        if link.server == MASTER:
+            # Before it can look: a ticket of the life before it would be without its payload here, and make it wait for that in vain.
+            now = time.monotonic()
+            for request in self.lanes.take_back_masters():
+                self._send_read(request, request.reason, now)
         link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known))
 
     def _welcome_the_master(self) -> None:

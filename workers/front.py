@@ -12,6 +12,7 @@ import errno
 import gc
 import logging
 import math
+import resource
 import signal
 import time
 
@@ -32,6 +33,8 @@ LOOK_AROUND_S = 0.02
 LOOK_AROUND_IDLE_S = 0.05
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
+OTHER_FILES = 256
+"""Files beside clients' connections: workers, the log, connections that are being refused."""
 
 
 def run_front(configuration: Configuration, instance: str, log: logging.Logger) -> Exit:
@@ -49,6 +52,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     auth = (instance.auth_user, read_secret(instance.auth_secret_file)) if instance.auth_secret_file else None
     replicas = [replica.name for replica in configuration.databases.replicas]
 
+    _allow_files(settings.max_clients + OTHER_FILES, log)
+
     parts: list[Commands] = []
     try:
         # The port first: whoever holds it is the front of this instance, and its queues are not ours to remove.
@@ -62,7 +67,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         return Exit.START_AGAIN
     memory = FrontMemory(configuration, name, log)
     dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
-    parts.append(Commands(dispatch, auth, settings.max_clients, log))
+    commands = Commands(dispatch, auth, settings.max_clients, log)
+    parts.append(commands)
     path = local_socket_path(configuration, name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileNotFoundError):
@@ -82,8 +88,9 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
+        commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S
-        while dispatch.table and time.monotonic() < until:
+        while (dispatch.table or commands.connections) and time.monotonic() < until:
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
         memory.keep(dispatch.servers, math.inf)
@@ -108,3 +115,16 @@ def _serve_metrics(name: str, instance: Instance, commands: Commands, dispatch: 
     setting = f"dbsvr.instances.{name}.metrics_port"
     port = MetricsPort(instance.host, instance.metrics_port, setting, exposition.render, log)
     return asyncio.create_task(port.serve(), name="metrics")
+
+
+def _allow_files(wanted: int, log: logging.Logger) -> None:
+    """Each connection is an open file; a shell's usual soft limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        log.warning(
+            "may open too few files for max_clients: raise the limit (ulimit -n, LimitNOFILE=) allowed=%d needed=%d", allowed, wanted
+        )

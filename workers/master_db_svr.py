@@ -15,10 +15,10 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr
 from workers import store
-from workers.database import Connection, NoRoom
+from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
 from workers.lives import Place, WorkerProcess, heed_leave
-from workers.messages import MASTER_ONLY, ClearTurn, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.messages import MASTER_ONLY, ClearTurn, Down, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
@@ -57,7 +57,12 @@ class _Life:
         self._beats = True
 
     def live(self) -> None:
-        claim = store.claim_instance(self._connection, self._instance, known(self._link.welcome))
+        try:
+            claim = store.claim_instance(self._connection, self._instance, known(self._link.welcome))
+        except (NoRoom, TryAgain) as error:
+            # A disk that is full in the midst of a COMMIT holds that transaction, and its row, until there is room again.
+            self._link.send(Down(f"the master cannot write: {error}"))
+            raise
         generation, fork_tick, cause = claim.timeline
         endpoint = self._connection.endpoint
         self._batches = WriteBatches(self._connection, self._instance, claim.epoch, generation)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 from collections.abc import Callable
 
 import MySQLdb
@@ -16,6 +15,7 @@ from tests.stack.load import run_through
 from tests.stack.locks import HeldLock
 from tests.stack.task_client import TaskClient, change
 from tests.stack.waiting import eventually
+from tests.stack.wire import Wire
 from workers.protocol import BadArgument, MasterDown, TimedOut, WriteAnswer
 
 MakeStack = Callable[..., PrivateStack]
@@ -128,19 +128,17 @@ def ask_at_once(stack: PrivateStack, askers: int, words: tuple[str, ...], queue:
     workers = (stack.master_worker, stack.replica_worker)
     for worker in workers:
         worker.freeze()
-    question = b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word), word.encode()) for word in words)
-    connections = [socket.create_connection(("127.0.0.1", stack.front_port), timeout=30) for _ in range(askers)]
-    for connection in connections:
-        connection.sendall(question)
+    wires = [Wire(stack) for _ in range(askers)]
+    for wire in wires:
+        wire.ask(*words)
     eventually(lambda: watcher.stats()["queues"][queue]["depth"] == askers)
     for worker in workers:
         worker.thaw()
-    for connection in connections:
-        with connection, connection.makefile("rb") as answer:
-            head = answer.readline()
-            assert head.startswith(b"$"), head
-            assert int(head[1:]) > 700_000
-            assert answer.read(int(head[1:])).endswith(b"}")
+    for wire in wires:
+        with wire:
+            answer = wire.answer()
+            assert len(answer) > 700_000, answer
+            assert answer.endswith(b"}")
 
 
 def test_event_with_500_changes(make_stack: MakeStack) -> None:

@@ -12,6 +12,7 @@ from tests.stack.load import run_through
 from tests.stack.locks import HeldLock
 from tests.stack.task_client import TaskClient, change
 from tests.stack.waiting import eventually
+from tests.stack.wire import Wire
 from workers.front_link import FrontLink, local_socket_path
 from workers.process import Exit
 
@@ -57,6 +58,21 @@ def test_master_worker_killed_between_commit_and_reply(make_stack: MakeStack) ->
     assert write.answer["snapshot"]["version"] == 1
     assert write.answer["results"][0]["progress"] == 1
     assert client.get(7).version == 1
+
+
+def test_master_worker_killed_with_writes_waiting_that_nobody_waits_for_any_more(make_stack: MakeStack) -> None:
+    """Their tickets are still in the queue, and the front has let them go: the successor must not wait for their payloads."""
+    stack = make_stack(deadline_ms=500)
+    stack.master_worker.freeze()
+    writes = [Asked(stack, "TASK.FINISH", uid, "node-1", "e1", json.dumps([change()])) for uid in range(1, 21)]
+    assert all(isinstance(write.answer, Exception) for write in writes), "they have timed out"
+    assert stack.stats()["queues"]["finish"]["depth"] == 20
+
+    stack.master_worker.kill()
+    stack.master_worker.start()
+    eventually(lambda: stack.stats()["master"]["state"] == "up")
+
+    assert TaskClient(stack).finish(7, "e2").base_version == 0
 
 
 def test_front_killed_with_requests_waiting(make_stack: MakeStack) -> None:
@@ -122,3 +138,52 @@ def test_term_five_times_stops_every_process_within_a_second_and_leaves_nothing(
             process.signal(signal.SIGTERM)
 
     assert [process.wait(3) for process in stack.dbsvr_processes] == [Exit.STOPPED] * 3
+
+
+def test_graceful_stop_of_the_front_finishes_what_it_has_accepted(make_stack: MakeStack) -> None:
+    stack = make_stack(deadline_ms=30_000)
+    stack.master_worker.freeze()
+    wires = [Wire(stack) for _ in range(20)]
+    for place, wire in enumerate(wires):
+        for number in range(10):
+            wire.ask("TASK.FINISH", str(100 + place), "node-1", f"e{number}", json.dumps([change()]))
+        wire.ask("TASK.GET", str(100 + place), "node-1")
+    eventually(lambda: (stats := stack.stats()) and stats["queues"]["finish"]["depth"] == 200)
+
+    stack.front.signal(signal.SIGTERM)
+    stack.master_worker.thaw()
+
+    for wire in wires:
+        with wire:
+            assert [json.loads(wire.answer())["results"][0]["progress"] for _ in range(10)] == list(range(1, 11))
+            assert json.loads(wire.answer())["version"] == 10
+            assert wire.answer() == b"", "then the connection is closed"
+    assert stack.front.wait(3) == Exit.STOPPED
+
+
+def test_graceful_stop_and_start_of_any_worker_under_load_costs_no_answer(make_stack: MakeStack) -> None:
+    """A worker that is asked to stop answers what it has taken; what it has not taken waits for the next one."""
+    stack = make_stack(replicas=2, deadline_ms=20_000)
+
+    def incident() -> None:
+        for worker in (stack.master_worker, *stack.replica_workers.values()):
+            assert worker.stop() == Exit.STOPPED
+            worker.start()
+            stack.wait_until_serving()
+
+    history = run_through(stack, incident, timeout_s=30.0)
+
+    unanswered = [operation for operation in history if operation.state is None]
+    assert not unanswered, unanswered[0]
+
+
+def test_restart_of_every_process_under_load_loses_no_acknowledged_write(make_stack: MakeStack) -> None:
+    stack = make_stack(replicas=2)
+
+    def incident() -> None:
+        for process in stack.dbsvr_processes:
+            assert process.stop() == Exit.STOPPED
+            process.start()
+            stack.wait_until_serving()
+
+    run_through(stack, incident)
