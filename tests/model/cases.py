@@ -116,6 +116,13 @@ BROKEN = [
     Case(
         "generations: an answer of an older one is taken", PROMOTION, Rules(take_only_answers_of_this_generation=False), "R", is_quick=False
     ),
+    Case(
+        "generations: a look at a newer one hides the look before",
+        PROMOTION,
+        Rules(keep_the_look_before_a_newer_generation=False),
+        "R",
+        is_quick=False,
+    ),
     Case("generations: a replica past the fork is not refused", PROMOTION, Rules(refuse_past_the_fork=False), "R", is_quick=False),
 ]
 
