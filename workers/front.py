@@ -125,6 +125,4 @@ def _allow_files(wanted: int, log: logging.Logger) -> None:
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < wanted:
-        log.warning(
-            "may open too few files for max_clients: raise the limit (ulimit -n, LimitNOFILE=) allowed=%d needed=%d", allowed, wanted
-        )
+        log.warning("may open too few files for max_clients; raise LimitNOFILE or ulimit -n allowed=%d needed=%d", allowed, wanted)

@@ -43,6 +43,7 @@ DROP = Scenario(replicas=2, drops=1)
 SHARING = Scenario(replicas=2, events=ONE_WRITE, reads=3, may_share=True, answer_apart=True)
 SWAP = Scenario(replicas=1, replica_restores=1, receive_apart=True)
 PROMOTION = Scenario(replicas=2, events=ONE_WRITE, promotions=1)
+RETURN = Scenario(replicas=1, events=ONE_WRITE, promotions=1, returns=1)
 RESTORE = Scenario(replicas=2, events=ONE_WRITE, master_restores=1)
 
 HOLD = [
@@ -55,6 +56,7 @@ HOLD = [
     Case("reads share a query", SHARING),
     Case("a replica is replaced between receive and query", SWAP),
     Case("a replica takes the lost master's place", PROMOTION, is_quick=False),
+    Case("the former master comes back", RETURN),
     Case("the master is restored to an earlier state", RESTORE),
     Case("three reads, two writes", replace(WRITES, reads=3), is_quick=False),
     Case("a worker ends between two writes", replace(WORKER, events=("e1", "e2")), is_quick=False),
@@ -70,6 +72,7 @@ HOLD = [
     Case("a promotion while answers travel", replace(PROMOTION, answer_apart=True), is_quick=False),
     Case("a promotion while a client gives up and repeats", replace(PROMOTION, timeouts=1, repeats=1), is_quick=False),
     Case("a promotion and a worker's end", replace(PROMOTION, worker_ends=1), is_quick=False),
+    Case("the former master comes back, with two replicas", replace(RETURN, replicas=2), is_quick=False),
     Case("two promotions", replace(PROMOTION, promotions=2), is_quick=False),
     Case("the master is restored between two writes", replace(RESTORE, events=("e1", "e2")), is_quick=False),
     Case("the master is restored while a client gives up and repeats", replace(RESTORE, timeouts=1, repeats=1), is_quick=False),
@@ -108,9 +111,17 @@ BROKEN = [
     Case("event ids are not checked: a repeat", REPEAT, Rules(check_event_ids=False), "O"),
     Case("event ids are not checked: handed to the next life", WORKER, Rules(check_event_ids=False), "O"),
     Case("generations: a promotion goes on in the old one", PROMOTION, Rules(new_generation_at_promotion=False), "R", is_quick=False),
+    Case("generations: a former master is taken back", RETURN, Rules(refuse_a_former_master=False), "L"),
     Case("generations: ticks that went back go on in the old one", RESTORE, Rules(new_generation_when_ticks_go_back=False), "R"),
     Case(
         "generations: an answer of an older one is taken", PROMOTION, Rules(take_only_answers_of_this_generation=False), "R", is_quick=False
+    ),
+    Case(
+        "generations: a look at a newer one hides the look before",
+        PROMOTION,
+        Rules(keep_the_look_before_a_newer_generation=False),
+        "R",
+        is_quick=False,
     ),
     Case("generations: a replica past the fork is not refused", PROMOTION, Rules(refuse_past_the_fork=False), "R", is_quick=False),
 ]
@@ -124,6 +135,7 @@ LIMITS = [
         breaks="R",
         is_quick=False,
     ),
+    Case("limit: the former master comes back to a front that knows nothing", replace(RETURN, front_ends=1), breaks="L", is_quick=False),
     Case("limit: a restore that the front cannot know of", replace(RESTORE, replicas=1, restore_is_known=False), breaks="R"),
     Case("limit: a restore, and a front that knows nothing", replace(RESTORE, replicas=1, front_ends=1), breaks="R", is_quick=False),
 ]

@@ -27,6 +27,8 @@ class Scenario:
     replica_restores: int = 0
     promotions: int = 0
     """The master is lost; a replica, of whatever lag, takes its place."""
+    returns: int = 0
+    """The former master is back while the promoted one is out of reach; until that ends."""
     master_restores: int = 0
     """The master's data are set back to an earlier state."""
     may_share: bool = False
@@ -67,5 +69,7 @@ class Rules:
     check_event_ids: bool = True
     new_generation_at_promotion: bool = True
     new_generation_when_ticks_go_back: bool = True
+    keep_the_look_before_a_newer_generation: bool = True
+    refuse_a_former_master: bool = True
     refuse_past_the_fork: bool = True
     take_only_answers_of_this_generation: bool = True

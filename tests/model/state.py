@@ -51,6 +51,8 @@ class Database(NamedTuple):
     unlocked: tuple[Transaction, ...] = ()
     is_promoted: bool = False
     """It was a replica, and nobody has claimed it yet."""
+    is_former: bool = False
+    """Another has been promoted in its place."""
 
 
 class Worker(NamedTuple):
@@ -115,11 +117,13 @@ class Spent(NamedTuple):
     drops: int = 0
     replica_restores: int = 0
     promotions: int = 0
+    returns: int = 0
     master_restores: int = 0
 
 
 class State(NamedTuple):
     database: Database
+    """The master in reach."""
     replicas: tuple[Replica, ...]
     front: Front
     worker: Worker
@@ -135,6 +139,8 @@ class State(NamedTuple):
     is_unaware: bool
     """The database has lost transactions, and the front has not learned of it yet."""
     spent: Spent
+    beside: Database | None = None
+    """After a promotion, the master that is out of reach: the former one, or the promoted one while the former is back."""
 
 
 class Step(NamedTuple):

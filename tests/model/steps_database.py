@@ -126,11 +126,14 @@ def _lose(state: State, scenario: Scenario) -> Iterator[Step]:
                 others = put(state.replicas, number, replica._replace(commits=None))
                 spent = count_up(state, "promotions")
                 database = Database(replica.commits, state.database.epoch, is_promoted=True)
+                former = Database(state.database.commits, state.database.epoch, is_former=True) if scenario.returns else None
                 kept = f"{len(replica.commits)} of {len(state.database.commits)} commits"
                 yield Step(
                     f"the master is lost; replica {number + 1} takes its place with {kept}",
-                    _with_less(state._replace(replicas=others, spent=spent), database),
+                    _with_less(state._replace(replicas=others, spent=spent, beside=former), database),
                 )
+    if state.beside is not None:
+        yield from _exchange(state, state.beside, scenario)
     if state.spent.master_restores < scenario.master_restores:
         for length in range(1, len(state.database.commits)):
             if scenario.restore_is_known and position(state.database.commits[:length]) >= (state.front.generation, state.front.newest):
@@ -141,6 +144,17 @@ def _lose(state: State, scenario: Scenario) -> Iterator[Step]:
                 f"the master is restored to its first {length} of {len(state.database.commits)} commits",
                 _with_less(state._replace(spent=spent), database),
             )
+
+
+def _exchange(state: State, beside: Database, scenario: Scenario) -> Iterator[Step]:
+    if state.database.is_former:
+        sentence, spent = "the promoted master is in reach again", state.spent
+    elif state.spent.returns < scenario.returns and not state.is_unaware:
+        sentence, spent = "the former master is back, the promoted one out of reach", count_up(state, "returns")
+    else:
+        return
+    left = state.database._replace(transaction=None)
+    yield Step(sentence, state._replace(database=beside, beside=left, worker=Worker(0, AWAY), frozen=None, spent=spent))
 
 
 def _with_less(state: State, database: Database) -> State:

@@ -223,15 +223,18 @@ def _drop_stamp(state: State, scenario: Scenario, rules: Rules) -> Iterator[Step
 
 def _hear_of_replicas(state: State, rules: Rules) -> Iterator[Step]:
     for place, replica in enumerate(state.replicas):
-        # A look that shows a newer generation than ours must not hide the one before it: the fork is not known yet.
-        if replica.commits and replica.looked_at != position(replica.commits) and replica.commits[-1].generation <= state.front.generation:
-            seen = _refuse(state.front, replica._replace(looked_at=position(replica.commits)), rules)
-            generation, tick = seen.looked_at
-            more = ": refused until rebuilt" if seen.is_refused else ""
-            yield Step(
-                f"the front hears of replica {place + 1}: tick {tick} of generation {generation}{more}",
-                state._replace(replicas=put(state.replicas, place, seen)),
-            )
+        if not replica.commits or replica.looked_at == position(replica.commits):
+            continue
+        generation, tick = position(replica.commits)
+        # A newer generation than ours: its fork is not known yet, and what the replica showed before must be held against it then.
+        if generation > state.front.generation and rules.keep_the_look_before_a_newer_generation:
+            continue
+        seen = _refuse(state.front, replica._replace(looked_at=(generation, tick)), rules)
+        more = ": refused until rebuilt" if seen.is_refused else ""
+        yield Step(
+            f"the front hears of replica {place + 1}: tick {tick} of generation {generation}{more}",
+            state._replace(replicas=put(state.replicas, place, seen)),
+        )
 
 
 def _end(state: State, rules: Rules) -> Iterator[Step]:

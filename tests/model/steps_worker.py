@@ -54,7 +54,8 @@ def _claim(state: State, rules: Rules) -> Iterator[Step]:
         ready = Worker(life, CLAIMED, tick=tick, generation=generation)
         yield Step(f"life {life} looks at tick {tick}", state._replace(worker=ready, database=database._replace(epoch=life)))
         return
-    if database.transaction is not None:
+    is_outdated = database.is_former and generation < front.generation
+    if database.transaction is not None or (is_outdated and rules.refuse_a_former_master):
         return
     went_back = (generation, tick) < (front.generation, front.newest) and rules.new_generation_when_ticks_go_back
     if went_back or (database.is_promoted and rules.new_generation_at_promotion):

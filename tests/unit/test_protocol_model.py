@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
+from tasksys_site.configuration import PROJECT
 from tests.model.cases import BROKEN as BROKEN_RULES
 from tests.model.cases import CASES, HOLD, Case
 from tests.model.configuration import Rules, Scenario
@@ -56,3 +58,16 @@ def test_what_was_not_explored_to_the_end_does_not_hold() -> None:
 
     assert finding.verdict == LIMIT_REACHED
     assert not case.is_met_by(finding)
+
+
+def test_the_proof_names_cases_and_tests_that_exist() -> None:
+    proof = (PROJECT / "docs" / "protocol.md").read_text(encoding="utf-8").split("## The wire")[0]
+    quoted = re.findall(r"`([^`\n]+)`", proof)
+    cases = [name.rstrip(" …") for name in quoted if re.match(r"(INV \d|generations:|durability|event ids are|a promotion)", name)]
+    tests = [name for name in quoted if re.fullmatch(r"test_\w+", name)]
+    sources = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("test_*.py"))
+
+    assert [case.name for case in BROKEN_RULES if not any(case.name.startswith(name) for name in cases)] == []
+    assert len(tests) > 5
+    assert [name for name in cases if not any(case.name.startswith(name) for case in CASES)] == []
+    assert [name for name in tests if f"def {name}(" not in sources] == []
