@@ -25,7 +25,7 @@ from deploy.local.private_stack import PrivateStack
 THREADS = 16
 LAGS_S = (0, 1, 10)
 WRITE_SHARES = (0.02, 0.10)
-SLOT_S = 2.5
+SLOT_S = 2.0
 WARM_UP_S = 1.0
 """Beyond the lag."""
 WIDEST_WINDOW_S = 15.0
