@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from random import Random
 
 import MySQLdb
@@ -46,6 +47,7 @@ def connect(address: tuple[str, int], user: str, password: str) -> MySQLdb.Conne
 
 
 def connect_as_worker(stack: PrivateStack, port: int) -> MySQLdb.Connection:
+    """Not from several threads at once: the stack's configuration is found through the environment."""
     account = stack.configuration().databases.accounts.workers
     return connect(("127.0.0.1", port), account.user, account.password)
 
@@ -80,38 +82,44 @@ def write_event(connection: MySQLdb.Connection, uid: int, event_id: str) -> int:
 
 def reads_per_s(stack: PrivateStack, threads: int, seconds: float) -> float:
     """Single users by primary key, each thread over a connection of its own."""
-    until = time.monotonic() + seconds
-    counts = [0] * threads
 
-    def ask(number: int) -> None:
-        rnd, connection = Random(number), connect_as_worker(stack, stack.master.port)
-        while time.monotonic() < until:
-            read_version(connection, FIRST_UID + rnd.randrange(USERS))
-            counts[number] += 1
-        connection.close()
+    def read_one(connection: MySQLdb.Connection, rnd: Random) -> None:
+        read_version(connection, FIRST_UID + rnd.randrange(USERS))
 
-    return _rate(ask, counts)
+    return _rate(stack, threads, seconds, read_one)
 
 
 def writes_per_s(stack: PrivateStack, threads: int, seconds: float) -> float:
     """Event insert, task upsert, state update in one transaction under READ COMMITTED, deadlocks repeated."""
-    until = time.monotonic() + seconds
-    counts = [0] * threads
+    salt = f"d{time.monotonic_ns():x}"
 
-    def write(number: int) -> None:
-        rnd, connection = Random(number), connect_as_worker(stack, stack.master.port)
-        connection.autocommit(False)
-        connection.cursor().execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        salt = f"d{time.monotonic_ns():x}-{number}"
-        while time.monotonic() < until:
-            write_event(connection, FIRST_UID + rnd.randrange(USERS), f"{salt}-{counts[number]}")
-            counts[number] += 1
-        connection.close()
+    def write_one(connection: MySQLdb.Connection, rnd: Random) -> None:
+        write_event(connection, FIRST_UID + rnd.randrange(USERS), f"{salt}-{rnd.getrandbits(60):x}")
 
-    return _rate(write, counts)
+    return _rate(stack, threads, seconds, write_one, autocommit=False)
 
 
-def _rate(work: Callable[[int], None], counts: list[int]) -> float:
-    began_at = time.monotonic()
-    run_together(work, len(counts))
-    return sum(counts) / (time.monotonic() - began_at)
+def _rate(
+    stack: PrivateStack,
+    threads: int,
+    seconds: float,
+    do_one: Callable[[MySQLdb.Connection, Random], None],
+    autocommit: bool = True,
+) -> float:
+    """How many a second by all threads; connecting does not count."""
+    with ExitStack() as opened:
+        connections = [opened.enter_context(closing(connect_as_worker(stack, stack.master.port))) for _ in range(threads)]
+        for connection in connections:
+            connection.autocommit(autocommit)
+            connection.cursor().execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        counts = [0] * threads
+        began_at = time.monotonic()
+
+        def repeat(number: int) -> None:
+            rnd = Random(number)
+            while time.monotonic() < began_at + seconds:
+                do_one(connections[number], rnd)
+                counts[number] += 1
+
+        run_together(repeat, threads)
+        return sum(counts) / (time.monotonic() - began_at)

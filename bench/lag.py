@@ -12,6 +12,7 @@ from bench.counters import reads_of, served_of_safe, shares
 from bench.direct import FIRST_UID
 from bench.measures import Measure
 from bench.progress import say
+from bench.replica_lag import make_lag
 from bench.together import run_together
 from bench.writes import CHANGES
 from deploy.local.private_stack import PrivateStack
@@ -25,7 +26,7 @@ def measure(stack: PrivateStack) -> Iterator[Measure]:
     for lag_s, write_share in ((1, 0.10), (10, 0.02)):
         name = f"lag {lag_s} s, {write_share:.0%} writes"
         say(f"lag: {name}")
-        stack.replica.delay(lag_s)
+        make_lag(stack, lag_s)
         # Until the lag has built up, what the replica may serve is not what the measure is about.
         _run(stack, write_share, lag_s + 1.0)
         before = reads_of(stack)
@@ -35,8 +36,7 @@ def measure(stack: PrivateStack) -> Iterator[Measure]:
         yield Measure(f"{name}: share of replica-safe reads that it serves", served_of_safe(before, after), "%", bar=95, aim=99)
         yield Measure(f"{name}: share of all reads that it serves", served, "%", [safe], "replica-safe")
         yield Measure(f"{name}: stale reads", stale, "", bar=0, aim=0, at_most=True)
-    stack.replica.delay(0)
-    stack.wait_until_serving()
+    make_lag(stack, 0)
 
 
 def _run(stack: PrivateStack, write_share: float, seconds: float) -> int:

@@ -38,7 +38,7 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
     ways = list(dict.fromkeys(cell["way"] for cell in cells))
     lags = sorted({cell["lag_s"] for cell in cells})
     write_shares = sorted({cell["write_share"] for cell in cells})
-    figure, axes = plt.subplots(3, len(write_shares), figsize=(6.0 * len(write_shares), 9.6), sharex=True, sharey="row", squeeze=False)
+    figure, axes = plt.subplots(3, len(write_shares), figsize=(6.0 * len(write_shares), 9.6), sharex="col", sharey="row", squeeze=False)
     for column, write_share in enumerate(write_shares):
         here = [cell for cell in cells if cell["write_share"] == write_share]
         share, stale, latency = axes[:, column]
@@ -46,8 +46,8 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
         _bars(share, here, ways, lags, "replica_share")
         _bars(stale, here, ways, lags, "stale_share")
         _points(latency, here, ways, lags)
-        latency.set_xticks(range(len(lags)), [f"{lag_s} s" for lag_s in lags])
-        latency.set_xlabel("lag of the replica")
+        latency.set_xticks(range(len(lags)), [_lag_text(here, lag_s) for lag_s in lags])
+        latency.set_xlabel("lag of the replica: asked for, and seen")
     for axis, label in zip(axes[:, 0], ("reads served by the replica, %", "stale reads, %", "read latency, ms (log)"), strict=True):
         axis.set_ylabel(label)
     axes[0, 0].set_ylim(0, 112)
@@ -73,6 +73,12 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _lag_text(cells: Sequence[Cell], lag_s: int) -> str:
+    """With the least and the most that any way's slot had."""
+    seen = [cell["lag_seen_s"] for cell in cells if cell["lag_s"] == lag_s and cell["lag_seen_s"] is not None]
+    return f"{lag_s} s\n" + (f"{min(seen):.2f} … {max(seen):.2f} s" if seen else "unknown")
 
 
 def _bars(axis: Axes, cells: Sequence[Cell], ways: Sequence[str], lags: Sequence[int], key: str) -> None:

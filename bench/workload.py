@@ -53,6 +53,8 @@ class Outcome:
     reads: int = 0
     from_replica: int = 0
     stale: int = 0
+    lag_s: float | None = None
+    """The replica's, median over the slot; None is unknown."""
     latencies_s: list[float] = field(default_factory=list)
     """Of reads, from when they were due: a thread that still waits for an earlier answer keeps others waiting."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from bench.compare import run_cell
 from bench.direct import FIRST_UID
+from bench.replica_lag import make_lag
 from bench.ways import OURS, SPLIT, WAYS, Peer, ways_with
 from bench.workload import USERS
 from deploy.local.private_stack import PrivateStack
@@ -16,9 +17,11 @@ MakeStack = Callable[..., PrivateStack]
 
 def test_with_a_lagging_replica_an_unguarded_split_shows_stale_reads_and_ours_shows_none(make_stack: MakeStack) -> None:
     stack = make_stack()
+    make_lag(stack, 1)
 
     cells = {cell["way"]: cell for cell in run_cell(stack, WAYS, lag_s=1, write_share=0.3, seconds=1.0)}
 
+    assert all(cell["lag_seen_s"] > 0.4 for cell in cells.values())
     ours, split = cells[OURS], cells[SPLIT]
     assert ours["stale"] == 0
     assert 0 < ours["replica_share"] < 1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.measures import Measure
+from bench.page import page
 from bench.record import Circumstances, merge, read, write
 
 PARTS = ("reads", "writes", "compare")
@@ -68,3 +69,18 @@ def test_what_is_no_record_counts_as_none(tmp_path: Path, text: str | None) -> N
         path.write_text(text)
 
     assert read(path) == {}
+
+
+def test_the_page_says_of_each_part_when_it_was_measured_and_what_disturbed_it() -> None:
+    record = merge({}, "reads", [Measure("TASK.GET", 60, "/s", [40, 60], "slap", bar=1, aim=1.3)], (), MORNING, PARTS)
+    record = merge(record, "writes", [Measure("p99", 7.5, "ms", bar=5, at_most=True)], (), EVENING, PARTS)
+
+    assert list(page(record)) == [
+        "- reads: 2026-11-30 06:00 UTC, 2 cores, load 0.1 at the start",
+        "- writes: 2026-11-30 18:00 UTC, 2 cores, load 0.2 at the start, other programs took 50% of the machine",
+        "",
+        "| measure | value | against | ratio | bar | aim |  |",
+        "|---|---|---|---|---|---|---|",
+        "| TASK.GET | 60 /s | 50 (slap) | 1.20 | ≥ 1 | ≥ 1.3 | ok |",
+        "| p99 | 7.5 ms |  |  | ≤ 5 |  | short |",
+    ]

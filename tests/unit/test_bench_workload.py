@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.compare import cell, measures
+from bench.replica_lag import is_near
 from bench.ways import OURS, Peer
 from bench.workload import RATE, USERS, Outcome, earlier_writes, is_pinned, quantile, steps
 
@@ -61,8 +62,13 @@ def test_shares_are_of_reads_and_what_was_not_done_in_time_is_told() -> None:
     assert (shown["read_p50_ms"], shown["read_p99_ms"]) == (1.0, 100.0)
 
 
+@pytest.mark.parametrize(("measured_s", "near"), [(None, False), (0.69, False), (0.71, True), (1.29, True), (1.31, False)])
+def test_a_lag_is_as_asked_for_within_three_tenths_and_an_unknown_one_is_not(measured_s: float | None, near: bool) -> None:
+    assert is_near(measured_s, 1.0) is near
+
+
 def test_a_single_stale_read_of_ours_in_any_cell_misses_the_bar_and_others_do_not_count() -> None:
-    clean, stale = Outcome(1, 1, 1, 1, 0, [0.001]), Outcome(1, 1, 1, 1, 1, [0.001])
+    clean, stale = Outcome(1, 1, 1, 1, 0, latencies_s=[0.001]), Outcome(1, 1, 1, 1, 1, latencies_s=[0.001])
     cells = [cell(OURS, 0, 0.1, clean, 1.0), cell("split, no guard", 0, 0.1, stale, None)]
 
     assert [measure.ok for measure in measures(cells)] == [True]
