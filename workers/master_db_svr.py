@@ -60,14 +60,17 @@ class _Life:
         self._link.send(Ready(self._connection.endpoint, claim.generation, claim.tick, claim.epoch))
         self._log.info("ready endpoint=%s tick=%d epoch=%d", self._connection.endpoint, claim.tick, claim.epoch)
         self._last_commit_at = time.monotonic()
+        wait_s = 0.0
         while not self._stop:
-            self._hear(0)
+            self._hear(wait_s)
+            wait_s = 0.0
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
-                self._link.send(Idle(self._wake_number))
+                self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
-            self._hear(max(0.001, self._last_commit_at + self._settings.beat_ms / 1000 - time.monotonic()))
+            wait_s = max(0.001, self._last_commit_at + self._settings.beat_ms / 1000 - time.monotonic())
+        self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
@@ -106,6 +109,7 @@ class _Life:
         if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
             return
         self._last_commit_at = time.monotonic()
+        self._link.flush()
         try:
             tick = self._batches.beat()
         except NoRoom as error:
@@ -124,6 +128,7 @@ class _Life:
         self._last_read_at = time.monotonic()
         if not tickets:
             return False
+        self._link.flush()
         now = now_ms()
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
         expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
@@ -132,7 +137,7 @@ class _Life:
         if due:
             _, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
             answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due]
-        self._link.send(Reads(self._batches.generation, tick, answers, expired, []))
+        self._link.hold(Reads(self._batches.generation, tick, answers, expired, []))
         return True
 
     # -- writes
@@ -140,6 +145,7 @@ class _Life:
     def _write(self, tickets: list[Ticket]) -> bool:
         if not tickets:
             return False
+        self._link.flush()
         now = now_ms()
         writes: list[Write] = []
         expired: list[int] = []
@@ -150,7 +156,7 @@ class _Life:
             else:
                 expired.append(ticket.request_id)
         for frame in self._batches.write(writes, expired):
-            self._link.send(frame)
+            self._link.hold(frame)
         self._last_commit_at = time.monotonic()
         return True
 
