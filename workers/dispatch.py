@@ -81,9 +81,13 @@ class Dispatch:
         self.table: dict[int, Request] = {}
         """All requests without an outcome, by id, in order of arrival."""
         self._last_request_id = 0
-        self._links = WorkerLinks()
+        self._deadline_s = settings.deadline_ms / 1000
+        self._links = WorkerLinks(self._end_turn)
         self._unwelcomed: WorkerLink | None = None
         self._began_at = time.monotonic()
+        # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
+        self._to_hand_over: dict[int, Request] = {}
+        self._replica_lane_was_fed = False
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
         self._away: dict[str, str] = {}
@@ -93,7 +97,7 @@ class Dispatch:
 
     def accept_read(self, client: Client, uid: int, now: float, gather: Gather | None = None, place: int = 0) -> None:
         self._last_request_id += 1
-        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._settings.deadline_ms / 1000) * 1000))
+        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._deadline_s) * 1000))
         if gather is None:
             client.pending.append(request)
         else:
@@ -116,7 +120,7 @@ class Dispatch:
     def accept_write(self, client: Client, kind: str, uid: int, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
         self._last_request_id += 1
-        request = Request(self._last_request_id, kind, uid, client, now, int((now + self._settings.deadline_ms / 1000) * 1000))
+        request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
         if len(self.table) >= self._settings.backlog:
@@ -138,7 +142,7 @@ class Dispatch:
         client.writes[uid] = request
         self.users.accept_write(uid, now)
         if self.servers.master.is_ready:
-            self._hand_over(request, now)
+            self._hand_over(request)
 
     def _route(self, request: Request, now: float) -> None:
         uid, users = request.uid, self.users
@@ -176,28 +180,54 @@ class Dispatch:
             self._mend_queues(now)
 
     def _wake_for_replica_lane(self) -> None:
-        for name in self.servers.replicas:
-            self._links.wake(name)
-        # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
-        if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
-            self._links.wake(MASTER)
+        if not self._replica_lane_was_fed:
+            self._replica_lane_was_fed = True
+            for name in self.servers.replicas:
+                self._links.wake(name)
 
-    def _hand_over(self, request: Request, now: float) -> None:
-        """Give a write to the master's worker: the payload over the socket first, then the ticket."""
-        is_clear = request.kind == CLEAR
-        link = self._links.get(MASTER)
-        if link is None:
-            return  # it has just gone; the next life is handed everything undecided
-        link.send(Write(request.request_id, request.uid, request.event_id, request.payload, is_clear))
-        if is_clear:
-            request.expires_at_ms = NEVER_MS  # its turn may come long after its client has given up waiting
-        try:
-            (self.lanes.clear if is_clear else self.lanes.finish).put(request, 1, now)
-        except QueueGone:
-            self._mend_queues(now)
+    def _hand_over(self, request: Request) -> None:
+        """Give a write to the master's worker, at the end of this turn."""
+        self._to_hand_over[request.request_id] = request
         self._links.wake(MASTER)
-        if is_clear:
-            self._offer_clear_turn(now)
+
+    def _end_turn(self) -> None:
+        """Before the workers are woken: what is cheaper once for all requests of a turn."""
+        try:
+            if self._to_hand_over:
+                self._hand_over_now(time.monotonic())
+            if self._replica_lane_was_fed:
+                self._replica_lane_was_fed = False
+                # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
+                if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
+                    self._links.wake(MASTER)
+        except QueueGone:
+            self._mend_queues(time.monotonic())
+
+    def _hand_over_now(self, now: float) -> None:
+        """The payloads over the socket first, then the tickets. Raises QueueGone."""
+        requests, self._to_hand_over = self._to_hand_over, {}
+        link = self._links.get(MASTER)
+        if link is None or not self.servers.master.is_ready:
+            return  # its worker has just gone; the next life is handed everything undecided
+        requests = {number: each for number, each in requests.items() if number in self.table and each.lane is None}
+        link.send_all([Write(each.request_id, each.uid, each.event_id, each.payload, each.kind == CLEAR) for each in requests.values()])
+        for request in requests.values():
+            if request.kind == FINISH:
+                self.lanes.finish.put(request, 1, now)
+            else:
+                request.expires_at_ms = NEVER_MS  # its turn may come long after its client has given up waiting
+                self.lanes.clear.put(request, 1, now)
+                self._offer_clear_turn(now)
+
+    def may_have_work(self, server: str) -> bool:
+        """May a ticket wait that this server's worker would take? Asked when it goes to sleep."""
+        lanes = self.lanes
+        if server == MASTER and (lanes.finish.sent or lanes.master.sent or lanes.clear.sent):
+            return True
+        try:
+            return lanes.query_depth() > (self._settings.spill_depth if server == MASTER else 0)
+        except QueueGone:
+            return True  # it will find out, too
 
     # -- from workers
 
@@ -300,7 +330,7 @@ class Dispatch:
             if request.answered and request.kind == FINISH:
                 self._decide(request, ready.tick, now)
             else:
-                self._hand_over(request, now)
+                self._hand_over(request)
         for request in reads:
             self._send_read(request, request.reason, now)
 
@@ -364,25 +394,25 @@ class Dispatch:
     def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
         server, counts, table = link.server, self.counts, self.table
         if frame.answers:
-            by_master = server == MASTER
             self._note_tick(link, frame.generation, frame.tick, now)
             tick = frame.tick if frame.generation == self.servers.generation else None
             counts.read_batches[server].add(len(frame.answers))
+            by_master, reason = server == MASTER, None
+            give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
-                reason = (request.reason or "spill") if by_master else None
-                counts.reads_by_server[server] += 1
-                if reason is not None:
+                if by_master:
+                    reason = request.reason or "spill"
                     counts.reads_by_reason[reason] += 1
                     counts.master_latency.add((now - request.arrived) * 1000)
                 else:
                     counts.note_replica_read(request, tick, now)
-                storable = not self.users.written_since(request.uid, request.accept_number)
-                self._replies.give_snapshot(request, body, server, reason, storable)
+                counts.reads_by_server[server] += 1
+                give_snapshot(request, body, server, reason, not written_since(request.uid, request.accept_number))
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
             request = table.get(request_id)
             if request is not None and request.lane is self.lanes.replica:

@@ -69,16 +69,19 @@ class _Life:
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
         self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
         self._last_commit_at = time.monotonic()
+        wait_s = 0.0
         while not self._stop:
-            self._hear(0)
+            self._hear(wait_s)
+            wait_s = 0.0
             self._place.look_around()
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
-                self._link.send(Idle(self._wake_number))
+                self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             next_at = min(self._last_commit_at + self._settings.beat_ms / 1000, self._batches.next_try_at)
-            self._hear(max(0.001, next_at - time.monotonic()))
+            wait_s = max(0.001, next_at - time.monotonic())
+        self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
@@ -117,6 +120,7 @@ class _Life:
         if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
             return
         self._last_commit_at = time.monotonic()
+        self._link.flush()
         try:
             tick = self._batches.beat()
         except NoRoom as error:
@@ -140,6 +144,7 @@ class _Life:
         self._last_read_at = time.monotonic()
         if not tickets:
             return False
+        self._link.flush()
         now = now_ms()
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
         expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
@@ -148,7 +153,7 @@ class _Life:
         if due:
             _, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
             answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due]
-        self._link.send(Reads(self._batches.generation, tick, answers, expired, []))
+        self._link.hold(Reads(self._batches.generation, tick, answers, expired, []))
         return True
 
     # -- writes
@@ -157,9 +162,10 @@ class _Life:
         now = time.monotonic()
         if not tickets and now < self._batches.next_try_at:
             return False
+        self._link.flush()
         due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
         for frame in self._batches.write(due, now):
-            self._link.send(frame)
+            self._link.hold(frame)
             if frame.tick:
                 self._last_commit_at = time.monotonic()
         return bool(tickets)

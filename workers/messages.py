@@ -228,20 +228,24 @@ class FrameSplitter:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes | bytearray) -> list[bytes]:
         """The bodies completed by `data`. ValueError when a frame claims to be larger than any of ours."""
         buffer = self._buffer
-        buffer += data
+        if buffer:
+            buffer += data
+            data = buffer
         bodies = []
-        start, end = 0, len(buffer)
+        start, end = 0, len(data)
         while end - start >= 4:
-            (length,) = _LENGTH.unpack_from(buffer, start)
+            (length,) = _LENGTH.unpack_from(data, start)
             if length > MAX_FRAME_BYTES:
                 raise ValueError(f"a frame of {length} bytes: the peer does not speak our language")
             if end - start - 4 < length:
                 break
-            bodies.append(bytes(buffer[start + 4 : start + 4 + length]))
+            bodies.append(bytes(data[start + 4 : start + 4 + length]))
             start += 4 + length
-        if start:
+        if data is buffer:
             del buffer[:start]
+        else:
+            buffer += data[start:]
         return bodies

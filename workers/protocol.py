@@ -8,6 +8,7 @@ typed structures, and one class for each cause of an error. Pure: it opens nothi
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import ClassVar
 
 import msgspec
@@ -175,7 +176,7 @@ def error_from_wire(line: str) -> DBSvrError:
     return ERRORS.get(code, DBSvrError)(sentence or line, retry_after_ms=int(retry.group(1)) if retry else 0)
 
 
-_decode_changes = msgspec.json.Decoder(list[Change]).decode
+decode_changes = msgspec.json.Decoder(list[Change]).decode
 decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 decode_write_answer = msgspec.json.Decoder(WriteAnswer).decode
 encode = msgspec.json.encode
@@ -193,6 +194,7 @@ def parse_uid(text: bytes) -> int:
     return uid
 
 
+@lru_cache(maxsize=1024)  # nodes are few
 def parse_node(text: bytes) -> str:
     """The asker's cache node. Raises BadArgument."""
     node = text.decode("ascii", "replace")
@@ -214,7 +216,7 @@ def parse_changes(text: bytes) -> list[Change]:
     if len(text) > MAX_CHANGES_BYTES:
         raise TooBig(f"changes are {len(text)} bytes, the limit is {MAX_CHANGES_BYTES}")
     try:
-        changes = _decode_changes(text)
+        changes = decode_changes(text)
     except msgspec.MsgspecError as error:
         raise BadArgument(f"changes: {error}") from error
     except RecursionError as error:

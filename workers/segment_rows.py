@@ -39,10 +39,11 @@ def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> 
     """Make the rows of the configuration where there is no row at all. Epoch 0: nobody has owned it before its home."""
     connection.execute("BEGIN")
     if not connection.execute("SELECT 1 FROM segment_owner LIMIT 1 FOR UPDATE"):
-        connection.execute_many(
-            f"INSERT IGNORE INTO segment_owner ({_COLUMNS}, changed_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-            [(it.name, it.first, it.last, it.home, it.home, 0, lease_ms, "2000-01-01") for it in segments],
-        )
+        for it in segments:
+            connection.execute(
+                f"INSERT IGNORE INTO segment_owner ({_COLUMNS}, changed_at) VALUES (%s, %s, %s, %s, %s, 0, %s, '2000-01-01')",
+                (it.name, it.first, it.last, it.home, it.home, lease_ms),
+            )
     connection.execute("COMMIT")
 
 
@@ -61,7 +62,9 @@ def replace(connection: Connection, segments: Iterable[Segment], lease_ms: int) 
 
 
 def look(connection: Connection) -> Look:
-    rows = connection.execute(f"SELECT {_COLUMNS}, TIMESTAMPDIFF(MICROSECOND, changed_at, NOW(3)) DIV 1000 FROM segment_owner ORDER BY first_uid")
+    rows = connection.execute(
+        f"SELECT {_COLUMNS}, TIMESTAMPDIFF(MICROSECOND, changed_at, NOW(3)) DIV 1000 FROM segment_owner ORDER BY first_uid"
+    )
     infos = connection.execute("SELECT instance, tick, IF(server_id = @@GLOBAL.server_id, generation, 0) FROM db_info")
     return Look(
         [SegmentRow(*row[:7]) for row in rows],

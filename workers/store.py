@@ -7,14 +7,17 @@ docs/protocol.md); the callers decide what is in a batch.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from workers.changes import STATES, Record, User
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
+
+STATEMENT_BYTES = 256 * 1024
+Quote: TypeAlias = "Callable[[str | bytes], bytes]"
 
 
 class Superseded(Exception):
@@ -33,7 +36,7 @@ class Claim(NamedTuple):
 class AppliedEvent(NamedTuple):
     uid: int
     event_id: str
-    result: str
+    result: bytes
 
 
 def read_snapshots(connection: Connection, instance: str, uids: Collection[int]) -> tuple[int, int, dict[int, bytes]]:
@@ -179,7 +182,7 @@ def load_users(connection: Connection, uids: Collection[int]) -> dict[int, User]
     """These users as they are now, unknown ones with version 0."""
     users = {uid: User(uid) for uid in uids}
     numbers = ",".join(map(str, uids))
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
         f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({numbers})"
     )
@@ -191,7 +194,7 @@ def load_users(connection: Connection, uids: Collection[int]) -> dict[int, User]
     return users
 
 
-def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], str]:
+def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
     """The results of those of these (uid, event id) that were applied before."""
     pairs = list(events)
     # An OR of pairs, not a row IN: the optimizer makes one range of each.
@@ -199,37 +202,67 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
     rows = connection.execute(
         f"SELECT uid, event_id, result FROM applied_event WHERE {condition}", [value for pair in pairs for value in pair]
     )
-    return {(uid, event_id): result for uid, event_id, result in rows}
+    return {(uid, event_id): result.encode() for uid, event_id, result in rows}
 
 
-def save(connection: Connection, users: Iterable[User], events: list[AppliedEvent], now_ms: int) -> None:
-    """Write back what was applied: cleared tasks, touched records, versions, event ids. The caller commits."""
-    users = sorted(users, key=lambda user: user.uid)
-    day = datetime.fromtimestamp(now_ms / 1000, timezone.utc).date()
-    cleared = [user.uid for user in users if user.cleared]
+def save_and_commit(connection: Connection, users: Collection[User], events: Iterable[AppliedEvent], now_ms: int) -> None:
+    """Write back what was applied: event ids, cleared tasks, touched records, versions; and commit.
+
+    Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
+    """
+    connection.execute_all(_saving(connection.quote, sorted(users, key=lambda user: user.uid), events, now_ms))
+
+
+def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:
+    """The statements, in their order: the event ids first, since whether they are new decides about all the rest."""
+    day = datetime.fromtimestamp(now_ms / 1000, timezone.utc).date().isoformat().encode()
+    yield from _in_statements(
+        b"INSERT INTO applied_event (uid, event_id, result, day) VALUES ",
+        (b"(%d,%b,%b,'%b')" % (event.uid, quote(event.event_id), quote(event.result), day) for event in events),
+    )
+    cleared = [b"%d" % user.uid for user in users if user.cleared]
     if cleared:
-        connection.execute(f"DELETE FROM user_task WHERE uid IN ({','.join(map(str, cleared))})")
-    connection.execute_many(
-        "INSERT INTO user_state (uid, version, points, updated_at) VALUES (%s, %s, %s, %s)"
-        " ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at)",
-        [(user.uid, user.version, user.points, now_ms) for user in users],
+        yield b"DELETE FROM user_task WHERE uid IN (%b)" % b",".join(cleared)
+    yield from _in_statements(
+        b"INSERT INTO user_state (uid, version, points, updated_at) VALUES ",
+        (b"(%d,%d,%d,%d)" % (user.uid, user.version, user.points, now_ms) for user in users),
+        b" ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at)",
     )
-    connection.execute_many(
-        "INSERT INTO user_task (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-        " ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
-        " claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
-        [_task_row(user, key) for user in users for key in sorted(user.touched)],
+    yield from _in_statements(
+        b"INSERT INTO user_task (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision) VALUES ",
+        (_task_row(quote, user, key) for user in users for key in sorted(user.touched)),
+        b" ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
+        b" claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
     )
-    connection.execute_many(
-        "INSERT INTO applied_event (uid, event_id, result, day) VALUES (%s, %s, %s, %s)",
-        [(event.uid, event.event_id, event.result, day) for event in events],
-    )
+    yield b"COMMIT"
 
 
-def _task_row(user: User, key: tuple[int, str]) -> tuple[object, ...]:
+def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:
     record = user.tasks[key]
-    return (user.uid, *key, record.progress, STATES.index(record.state), record.completed_at, record.claimed_at, record.revision)
+    return b"(%d,%d,%b,%d,%d,%b,%b,%d)" % (
+        user.uid,
+        key[0],
+        quote(key[1]),
+        record.progress,
+        STATES.index(record.state),
+        b"NULL" if record.completed_at is None else b"%d" % record.completed_at,
+        b"NULL" if record.claimed_at is None else b"%d" % record.claimed_at,
+        record.revision,
+    )
+
+
+def _in_statements(head: bytes, rows: Iterable[bytes], tail: bytes = b"") -> Iterator[bytes]:
+    """Many rows in few statements, each of about STATEMENT_BYTES at the most. None for no rows."""
+    some: list[bytes] = []
+    size = 0
+    for row in rows:
+        some.append(row)
+        size += len(row)
+        if size >= STATEMENT_BYTES:
+            yield head + b",".join(some) + tail
+            some, size = [], 0
+    if some:
+        yield head + b",".join(some) + tail
 
 
 def _wall_us() -> int:
