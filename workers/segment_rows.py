@@ -61,7 +61,9 @@ def replace(connection: Connection, segments: Iterable[Segment], lease_ms: int) 
 
 
 def look(connection: Connection) -> Look:
-    rows = connection.execute(f"SELECT {_COLUMNS}, TIMESTAMPDIFF(MICROSECOND, changed_at, NOW(3)) DIV 1000 FROM segment_owner ORDER BY first_uid")
+    rows = connection.execute(
+        f"SELECT {_COLUMNS}, TIMESTAMPDIFF(MICROSECOND, changed_at, NOW(3)) DIV 1000 FROM segment_owner ORDER BY first_uid"
+    )
     infos = connection.execute("SELECT instance, tick, IF(server_id = @@GLOBAL.server_id, generation, 0) FROM db_info")
     return Look(
         [SegmentRow(*row[:7]) for row in rows],
