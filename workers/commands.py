@@ -129,7 +129,7 @@ class Commands:
     def _give(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 3:
             raise BadArgument("usage: TASK.GIVE segment to")
-        self._dispatch.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
+        self._dispatch.takeovers.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
 
     def _rebuilt(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 2:

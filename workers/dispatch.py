@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import hiredis
-
 from tasksys_site.configuration import DBSvr
 from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
@@ -27,15 +25,11 @@ from workers.messages import (
     Down,
     Endpoints,
     FromWorker,
-    GiveSegment,
     Leave,
-    MayPossess,
     Reads,
     Ready,
     ReplicaHealth,
-    SegmentRow,
     Segments,
-    TakeSegment,
     Ticked,
     Welcome,
     Write,
@@ -46,9 +40,10 @@ from workers.pair import Pair
 from workers.protocol import BadArgument, MasterDown, Overloaded, TimedOut
 from workers.queues import QueueGone
 from workers.replies import Replies
-from workers.requests import CLEAR, FINISH, READ, Gather, Later, Request
+from workers.requests import CLEAR, FINISH, READ, Gather, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
+from workers.takeovers import Takeovers
 from workers.timelines import Known
 from workers.user_info import UserInfo
 from workers.watermark import Watermark
@@ -87,7 +82,6 @@ class Dispatch:
         """What the last break of the master's timeline has cost."""
         self._keep_lost = keep_lost
         self.pair = Pair(instance, settings, watermark.possessed)
-        self._givings: dict[str, Later] = {}
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
         self.table: dict[int, Request] = {}
@@ -103,6 +97,7 @@ class Dispatch:
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
         self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
+        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.table, log)
         self._away: dict[str, str] = {}
         """Why a server cannot be used, as its worker said last."""
 
@@ -342,7 +337,7 @@ class Dispatch:
             self._note_switch(link.server, self.servers.replicas[link.server].endpoint, frame.endpoint)
             self.servers.note_health(link.server, frame)
         elif isinstance(frame, Segments):
-            self._note_segments(frame, now)
+            self.takeovers.note(frame)
         elif isinstance(frame, Endpoints):
             self._note_endpoints(link.server, frame)
         if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
@@ -434,73 +429,6 @@ class Dispatch:
                 self._log.error('two masters take writes why="%s"', frame.warning)
             else:
                 self._log.info("only one master takes writes again")
-
-    # -- segments
-
-    def _note_segments(self, frame: Segments, now: float) -> None:
-        changes = self.pair.note(frame, time.time())
-        for _, _, tick in frame.possessed:
-            self.users.raise_floor(tick, "takeover")
-        for takeover in changes:
-            self._log.warning(
-                "a segment has another owner segment=%s owner=%s before=%s epoch=%d cause=%s",
-                takeover.segment,
-                takeover.after,
-                takeover.before,
-                takeover.epoch,
-                takeover.cause.replace(" ", "_"),
-            )
-        for giving in list(self.pair.giving.values()):
-            row = self.pair.row(giving.segment)
-            if row is None or row.epoch != giving.epoch:
-                self._end_giving(giving.segment, b":%d\r\n" % (row.epoch if row is not None else 0))
-
-    def give(self, client: Client, segment: str, to: str) -> None:
-        """Somebody asks for a segment of ours: no write of it is accepted from now on, and when none is under way, it changes its owner."""
-        if to not in self.forwarding.peers:
-            raise BadArgument(f"no other DBSvr named {to!r} (there are: {', '.join(self.forwarding.peers) or 'none'})")
-        if self.pair.give(segment, to, boottime()) is None:
-            row = self.pair.row(segment)
-            words = f"no segment named {segment!r}" if row is None else f"segment {segment} is {row.owner}'s, or on its way already"
-            raise BadArgument(words)
-        later = self._givings[segment] = Later(client)
-        client.pending.append(later)
-
-    def _end_giving(self, segment: str, reply: bytes) -> None:
-        self.pair.giving.pop(segment, None)
-        later = self._givings.pop(segment, None)
-        if later is not None:
-            later.reply = reply
-            later.client.flush()
-
-    def _tend_segments(self, now: float) -> None:
-        """Take over what stands still and is asked for; ask back what has its home here; give what was asked for."""
-        boot, link = boottime(), self._links.get(MASTER)
-        self.forwarding.look_around(now, self._deadline_s)
-        for giving in list(self.pair.giving.values()):
-            row = self.pair.row(giving.segment)
-            if boot > giving.until or row is None:
-                self._end_giving(giving.segment, b"-ERR it took too long; the segment stays where it is\r\n")
-            elif link is not None and not any(each.kind != READ and row.first <= each.uid <= row.last for each in self.table.values()):
-                link.send(GiveSegment(giving.segment, giving.epoch, giving.to))
-        if link is None or not self.servers.master.is_ready:
-            return
-        for row in self.pair.to_take(boot):
-            self._log.warning("takes over: the owner's tick stands still segment=%s owner=%s epoch=%d", row.segment, row.owner, row.epoch)
-            link.send(TakeSegment(row.segment, row.epoch))
-        for row in self.pair.to_ask_back(boot, self.servers.master.up_for_s(now)):
-            self._ask_back(row, now)
-
-    def _ask_back(self, row: SegmentRow, now: float) -> None:
-        def take(answer: object) -> None:
-            link = self._links.get(MASTER)
-            if isinstance(answer, int) and link is not None:
-                # It has let go before the row changed: nothing of its lease is left.
-                link.send(MayPossess(row.segment, answer))
-            elif isinstance(answer, hiredis.ReplyError):
-                self._log.warning('a segment was asked back in vain segment=%s owner=%s why="%s"', row.segment, row.owner, answer)
-
-        self.forwarding.ask(row.owner, [b"TASK.GIVE", row.segment.encode(), self.instance.encode()], take, now)
 
     def accept_rebuilt(self, name: str) -> bool:
         """An operator says that this replica was rebuilt from the master. False when it was not refused for a fork."""
@@ -659,7 +587,8 @@ class Dispatch:
         self._welcome_the_master()
         self._doubt_the_master(now)
         if not self.pair.ownership.is_alone:
-            self._tend_segments(now)
+            self.forwarding.look_around(now, self._deadline_s)
+            self.takeovers.look_around(now)
         self._move_up(now)
         self._replies.flush()
 
