@@ -11,7 +11,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
-from workers.segment_rows import SegmentRow
+from workers.messages import SegmentRow
+from workers.protocol import NotOwner
 
 OURS, TAKING, THEIRS, UNKNOWN = "ours", "taking", "theirs", "unknown"
 
@@ -77,6 +78,16 @@ class Ownership:
     def unpossessed(self) -> list[SegmentRow]:
         """Ours by their rows, and not possessed yet."""
         return [row for row in self._rows if self.state(row) == TAKING]
+
+
+def not_owner(ownership: Ownership, uid: int) -> NotOwner:
+    """Why a write of this user is not ours to do now."""
+    row = ownership.row_of(uid)
+    if row is None:
+        return NotOwner.of("", "", f"nobody is known to own uid {uid} yet")
+    if row.owner == ownership.instance:
+        return NotOwner.of(row.segment, row.owner, "is taking the segment over, and not ready yet")
+    return NotOwner.of(row.segment, row.owner, f"owns uid {uid} now, and cannot be reached from here")
 
 
 class StillTicks:

@@ -11,18 +11,9 @@ from typing import NamedTuple
 
 from tasksys_site.configuration import Segment
 from workers.database import Connection
+from workers.messages import SegmentRow
 
 _COLUMNS = "segment, first_uid, last_uid, home, owner, epoch, lease_ms"
-
-
-class SegmentRow(NamedTuple):
-    segment: str
-    first: int
-    last: int
-    home: str
-    owner: str
-    epoch: int
-    lease_ms: int
 
 
 class Look(NamedTuple):
@@ -33,6 +24,11 @@ class Look(NamedTuple):
     unchanged_ms: dict[str, int]
     ticks: dict[str, int]
     generation: int
+
+
+def patience(connection: Connection) -> str:
+    """In front of a statement: wait for a lock as long as a frozen transaction may live, whatever the session says."""
+    return "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
 
 
 def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> None:
@@ -83,9 +79,10 @@ def lock_owned(connection: Connection, instance: str) -> list[SegmentRow]:
 
 def change_owner(connection: Connection, row: SegmentRow, owner: str, lease_ms: int, hold_ms: int = 0) -> bool:
     """Let `owner` have the segment that `row` describes; False when it has changed since, or not `hold_ms` have passed since its last
-    change. Waits for the transactions of the present owner."""
+    change. Waits for the transactions of the present owner; TryAgain when one does not end."""
     changed, _ = connection.execute_counting(
-        "UPDATE segment_owner SET owner = %s, epoch = epoch + 1, lease_ms = %s, changed_at = NOW(3)"
+        patience(connection) + "UPDATE segment_owner SET owner = %s, epoch = epoch + 1,"
+        " lease_ms = GREATEST(lease_ms, %s), changed_at = NOW(3)"
         " WHERE segment = %s AND owner = %s AND epoch = %s AND changed_at <= NOW(3) - INTERVAL %s MICROSECOND",
         (owner, lease_ms, row.segment, row.owner, row.epoch, hold_ms * 1000),
     )
