@@ -20,6 +20,11 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 PROJECT = Path(__file__).resolve().parent.parent
 ENVIRONMENT_PREFIX = "TASKSYS_"
 FILE_VARIABLE = "TASKSYS_CONFIG"
+MAX_UID = 2**63 - 1
+SECOND_HALF = 5_000_000_000
+"""Without dbsvr.segments, of two DBSvrs the first owns the uids below it."""
+
+LARGEST_UID = 2**63 - 1
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -91,6 +96,8 @@ class Instance(Section):
     auth_user: str = ""
     auth_secret_file: Path | None = None
     """With a user and a secret, clients must `AUTH user secret` first."""
+    metrics_port: int = Field(0, ge=0, le=65535)
+    """Prometheus' port on the same host, without AUTH; 0: none."""
 
     @model_validator(mode="after")
     def _user_and_secret_together(self) -> Instance:
@@ -99,10 +106,19 @@ class Instance(Section):
         return self
 
 
+class Segment(Section):
+    """A range of users, and the DBSvr that owns it when all is well."""
+
+    name: Name
+    first: int = Field(ge=1, le=MAX_UID)
+    last: int = Field(ge=1, le=MAX_UID)
+    home: Name
+
+
 class DBSvr(Section):
     """What all instances share: rhythm, bounds, and the instances themselves."""
 
-    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00)}
+    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00, metrics_port=7311)}
     run_dir: Path = Path("var/run")
     """Folder of the local sockets on which a front and its workers talk."""
     beat_ms: int = Field(100, ge=10)
@@ -121,6 +137,46 @@ class DBSvr(Section):
     max_output_bytes: int = Field(8 * 1024 * 1024, ge=64 * 1024)
     """Answers a client may leave unread before he is cut."""
     event_retention_days: int = Field(30, ge=1)
+    segments: tuple[Segment, ...] = ()
+    """Which DBSvr owns which users. Empty: the first owns all, or two share them at SECOND_HALF."""
+    lease_ms: int = Field(2_000, ge=200)
+    """An owner uses replicas only while its last look at the ownership is younger; who takes over waits so long."""
+    takeover_after_ms: int = Field(600, ge=100)
+    """The other DBSvr takes over when the owner's tick has stood still for so long and its users ask."""
+    hold_ms: int = Field(30_000, ge=1_000)
+    """A segment changes its owner at most once in this time."""
+    give_back_after_ms: int = Field(10_000, ge=0)
+    """A segment goes back when its home has been healthy for so long."""
+
+    @property
+    def segment_list(self) -> tuple[Segment, ...]:
+        """The segments, all users covered, in the order of their uids."""
+        if self.segments:
+            return tuple(sorted(self.segments, key=lambda segment: segment.first))
+        first, *others = self.instances
+        if not others:
+            return (Segment(name="all", first=1, last=MAX_UID, home=first),)
+        return (
+            Segment(name="low", first=1, last=SECOND_HALF - 1, home=first),
+            Segment(name="high", first=SECOND_HALF, last=MAX_UID, home=others[0]),
+        )
+
+    @model_validator(mode="after")
+    def _segments_cover_all(self) -> DBSvr:
+        if not self.segments and len(self.instances) > 2:
+            raise ValueError("more than two instances: say in dbsvr.segments which owns which users")
+        if len({segment.name for segment in self.segments}) != len(self.segments):
+            raise ValueError("the names of dbsvr.segments must differ")
+        next_uid = 1
+        for segment in self.segment_list:
+            if segment.home not in self.instances:
+                raise ValueError(f"dbsvr.segments: {segment.name} has its home at {segment.home!r}, which is no instance")
+            if segment.first != next_uid or segment.last < segment.first:
+                raise ValueError(f"dbsvr.segments: {segment.name} must begin at uid {next_uid}: every uid belongs to exactly one segment")
+            next_uid = segment.last + 1
+        if next_uid != MAX_UID + 1:
+            raise ValueError(f"dbsvr.segments: nobody owns the uids from {next_uid} on; the last segment must end at {MAX_UID}")
+        return self
 
 
 class CacheNode(Section):
@@ -168,6 +224,22 @@ class Web(Section):
     """For one request of a logic server, with all repeats underneath."""
 
 
+class Canary(Section):
+    """The reserved users whom the canary writes and reads, to see the promises kept."""
+
+    first_uid: int = Field(LARGEST_UID - 1023, ge=1, le=LARGEST_UID)
+    """From here to the largest uid all are reserved: the API refuses them."""
+    users: int = Field(64, ge=0)
+    """How many of them the canary uses in turn; 0: no canary."""
+    every_s: int = Field(10, ge=5)
+
+    @model_validator(mode="after")
+    def _users_fit(self) -> Canary:
+        if self.users > LARGEST_UID - self.first_uid + 1:
+            raise ValueError(f"users: there are only {LARGEST_UID - self.first_uid + 1} uids from first_uid on")
+        return self
+
+
 class Configuration(BaseSettings):
     """Everything Tasksys can be told."""
 
@@ -181,6 +253,7 @@ class Configuration(BaseSettings):
     cache: Cache = Cache()
     broker: Broker = Broker()
     web: Web = Web()
+    canary: Canary = Canary()
 
     @classmethod
     def settings_customise_sources(
@@ -190,9 +263,10 @@ class Configuration(BaseSettings):
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Configuration:
-        ports = [self.web.port, *(instance.port for instance in self.dbsvr.instances.values())]
+        instances = self.dbsvr.instances.values()
+        ports = [self.web.port, *(instance.port for instance in instances), *(it.metrics_port for it in instances if it.metrics_port)]
         if len(set(ports)) != len(ports):
-            raise ValueError(f"web.port and the ports of dbsvr.instances must differ: {ports}")
+            raise ValueError(f"web.port and the ports and metrics ports of dbsvr.instances must differ: {ports}")
         return self
 
     def instance(self, name: str) -> Instance:

@@ -6,15 +6,15 @@ processes, started once a session; `fresh_stack` is one of a test's own, for tes
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from deploy.local.private_stack import PrivateStack
+from deploy.local.private_stack import Endpoints, PrivateStack
 from tests import session
+from tests.consistency.doubles import double_command
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.web_process import WebProcess
 
@@ -52,16 +52,31 @@ def stack(session_stack: PrivateStack) -> Iterator[PrivateStack]:
 
 @pytest.fixture
 def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., PrivateStack]]:
-    """Stacks of the test's own, pipeline only (no Django, no Redis); ended with the test, and nothing may be left of them."""
+    """Stacks of the test's own, pipeline only (no Django, no Redis); ended with the test, and nothing may be left of them.
+
+    `double` names doubles of tests.consistency, joined by "+": processes that break the protocol on purpose.
+    `before` is called when the databases run and nothing of the DBSvr does.
+    """
     made: list[PrivateStack] = []
 
-    def make(replicas: int = 1, double: str = "", **settings: object) -> PrivateStack:
-        stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings)
+    def make(
+        replicas: int = 1,
+        double: str = "",
+        endpoints: Endpoints | None = None,
+        before: Callable[[PrivateStack], object] | None = None,
+        instances: Sequence[str] = ("a",),
+        **settings: object,
+    ) -> PrivateStack:
+        stack = PrivateStack(
+            tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances
+        )
         made.append(stack)
-        if double:
-            stack.front.command = [sys.executable, "-m", "tests.consistency.doubles", double]
+        for process in stack.dbsvr_processes:
+            process.command = double_command(process.command, double)
         stack.start_databases()
         stack.create_user_tables()
+        if before is not None:
+            before(stack)
         stack.start_dbsvr()
         return stack
 

@@ -127,6 +127,11 @@ class Client(asyncio.Protocol):
         """Close once everything before has been answered (QUIT)."""
         self._leaving = True
 
+    def leave_once_answered(self) -> None:
+        self.leave()
+        if not self.pending and self._transport is not None:
+            self._transport.close()
+
     def _refuse(self, reply: bytes) -> None:
         """Say why, and close: after this nothing on the connection can be understood."""
         if self._transport is not None:

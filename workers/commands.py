@@ -48,6 +48,7 @@ class Commands:
 
     def admit(self, client: Client) -> bool:
         if len(self._clients) >= self._max_clients:
+            self._dispatch.counts.connections_refused += 1
             return False
         self._last_client_id += 1
         client.client_id = self._last_client_id
@@ -58,9 +59,14 @@ class Commands:
     def dismiss(self, client: Client) -> None:
         self._clients.discard(client)
 
+    def take_leave(self) -> None:
+        """The front is to stop: what was accepted is answered, nothing more is accepted, then each connection is closed."""
+        for client in list(self._clients):
+            client.leave_once_answered()
+
     def note_cut(self, why: str) -> None:
         self._dispatch.counts.connections_cut += 1
-        self._log.warning("cut a client: %s", why)
+        self._log.warning('cut a client why="%s"', why)
 
     def count_error(self, code: str) -> None:
         self._dispatch.counts.errors[code] += 1
@@ -115,6 +121,15 @@ class Commands:
         if len(words) != 2:
             raise BadArgument("usage: TASK.EXPLAIN uid")
         client.pending.append(bulk(msgspec.json.encode(explain(self._dispatch, parse_uid(words[1]), now))))
+
+    def _rebuilt(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: TASK.REBUILT replica")
+        name = words[1].decode(errors="replace")
+        replicas = self._dispatch.servers.replicas
+        if name not in replicas:
+            raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
+        client.pending.append(b":%d\r\n" % self._dispatch.accept_rebuilt(name))
 
     # -- what every client of the Redis protocol may say
 
@@ -207,6 +222,7 @@ class Commands:
         b"TASK.CLEAR": _clear,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
+        b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,
         b"ECHO": _echo,
         b"HELLO": _hello,

@@ -42,7 +42,7 @@ class TryAgain(Exception):
 
 
 class NoRoom(Exception):
-    """The database cannot write now (disk full, read-only). Nothing happened."""
+    """The database cannot write now (disk full). Nothing happened."""
 
 
 class StatementRefused(Exception):
@@ -172,7 +172,9 @@ def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
     number, sentence = _number(error), f"{endpoint}: {_text(error)}"
     if number in (DEADLOCK, LOCK_WAIT):
         return TryAgain(sentence)
-    if number in NO_ROOM or number in READ_ONLY:
+    if number in READ_ONLY:
+        return DatabaseUnfit(f"{sentence}: it is no master any more")
+    if number in NO_ROOM:
         return NoRoom(sentence)
     if number in CONNECTION_LOST or isinstance(error, MySQLdb.InterfaceError):
         return DatabaseGone(sentence)
@@ -206,11 +208,17 @@ def replica_faults(connection: Connection) -> list[str]:
     faults = []
     if settings.get("read_only") not in ("ON", "1"):
         faults.append("read_only is OFF, must be ON: a write here would part it from the master")
-    if settings.get("slave_preserve_commit_order", settings.get("replica_preserve_commit_order")) == "OFF":
+    if _may_commit_out_of_order(settings):
         faults.append("it applies in parallel and may commit out of order: an update tick would promise too much")
-    if settings.get("slave_domain_parallel_threads", "0") != "0":
-        faults.append("slave_domain_parallel_threads is not 0: commits of different domains may come out of order")
     return faults + _rights_faults(connection)
+
+
+def _may_commit_out_of_order(settings: dict[str, str]) -> bool:
+    """MySQL: several appliers that do not keep the order. MariaDB: several, and transactions of more than one domain."""
+    if int(settings.get("replica_parallel_workers", settings.get("slave_parallel_workers", "0"))) > 1:
+        return settings.get("replica_preserve_commit_order", settings.get("slave_preserve_commit_order")) == "OFF"
+    domains = {position.partition("-")[0] for position in settings.get("gtid_slave_pos", "").split(",") if position}
+    return int(settings.get("slave_parallel_threads", "0")) > 0 and len(domains) > 1
 
 
 def _variables(connection: Connection) -> dict[str, str]:
@@ -224,7 +232,10 @@ def _variables(connection: Connection) -> dict[str, str]:
         "rpl_semi_sync_master_wait_point",
         "slave_preserve_commit_order",
         "replica_preserve_commit_order",
-        "slave_domain_parallel_threads",
+        "slave_parallel_threads",
+        "slave_parallel_workers",
+        "replica_parallel_workers",
+        "gtid_slave_pos",
     )
     return dict(connection.execute("SHOW GLOBAL VARIABLES WHERE Variable_name IN %s", (names,)))
 
@@ -240,7 +251,12 @@ def _rights_faults(connection: Connection) -> list[str]:
 
 
 def replication_health(connection: Connection) -> tuple[bool | None, bool | None, str]:
-    """Whether the IO and the SQL thread run, and the last error; (None, None, why) where the database does not say."""
+    """Whether the IO and the SQL thread run, and the last error; (None, None, why) where the database does not say.
+
+    Raises DatabaseUnfit when the replica has begun to take writes.
+    """
+    if connection.execute("SELECT @@GLOBAL.read_only") == [(0,)]:
+        raise DatabaseUnfit(f"{connection.endpoint}: read_only was turned OFF: it is no replica any more")
     try:
         rows, names = connection.execute_naming("SHOW SLAVE STATUS")
     except StatementRefused as refusal:

@@ -11,16 +11,21 @@ import contextlib
 import errno
 import gc
 import logging
+import math
+import resource
 import signal
 import time
 
 import uvloop
 
-from tasksys_site.configuration import Configuration, read_secret
+from tasksys_site.configuration import Configuration, Instance, read_secret
 from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
 from workers.front_link import local_socket_path
+from workers.front_memory import FrontMemory
+from workers.front_stats import stats
+from workers.metrics_port import MetricsPort
 from workers.process import Exit
 from workers.worker_links import WorkerLink
 
@@ -28,6 +33,8 @@ LOOK_AROUND_S = 0.02
 LOOK_AROUND_IDLE_S = 0.05
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
+OTHER_FILES = 256
+"""Files beside clients' connections: workers, the log, connections that are being refused."""
 
 
 def run_front(configuration: Configuration, instance: str, log: logging.Logger) -> Exit:
@@ -45,6 +52,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     auth = (instance.auth_user, read_secret(instance.auth_secret_file)) if instance.auth_secret_file else None
     replicas = [replica.name for replica in configuration.databases.replicas]
 
+    _allow_files(settings.max_clients + OTHER_FILES, log)
+
     parts: list[Commands] = []
     try:
         # The port first: whoever holds it is the front of this instance, and its queues are not ours to remove.
@@ -54,35 +63,66 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         why = f"port {instance.port} is taken; set dbsvr.instances.{name}.port" if taken else str(error)
-        log.error("cannot listen on %s:%d: %s", instance.host, instance.port, why)
+        log.error("cannot listen: %s host=%s port=%d", why, instance.host, instance.port)
         return Exit.START_AGAIN
-    dispatch = Dispatch(name, settings, instance.queue_key, replicas, log)
-    parts.append(Commands(dispatch, auth, settings.max_clients, log))
+    memory = FrontMemory(configuration, name, log)
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
+    commands = Commands(dispatch, auth, settings.max_clients, log)
+    parts.append(commands)
     path = local_socket_path(configuration, name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     local = await loop.create_unix_server(lambda: WorkerLink(dispatch, log), str(path))
     path.chmod(0o600)
+    metrics = _serve_metrics(name, instance, parts[0], dispatch, log)
     try:
         await server.start_serving()
         # What lives now lives on; what comes is freed by counting references, so that cycles are looked for seldom.
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
-        log.info("listening on %s:%d run_id=%d", instance.host, instance.port, dispatch.run_id)
+        log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
+            memory.keep(dispatch.servers, time.monotonic())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
+        commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S
-        while dispatch.table and time.monotonic() < until:
+        while (dispatch.table or commands.connections) and time.monotonic() < until:
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
-        log.info("stopped, unanswered=%d", len(dispatch.table))
+        memory.keep(dispatch.servers, math.inf)
+        log.info("stopped unanswered=%d", len(dispatch.table))
     finally:
+        if metrics is not None:
+            metrics.cancel()
+            await asyncio.wait([metrics])
         local.close()
         dispatch.lanes.remove()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     return Exit.STOPPED
+
+
+def _serve_metrics(name: str, instance: Instance, commands: Commands, dispatch: Dispatch, log: logging.Logger) -> asyncio.Task[None] | None:
+    if not instance.metrics_port:
+        return None
+    from workers.metrics import Exposition  # some megabytes, which a front without metrics does without
+
+    exposition = Exposition(lambda: stats(dispatch, commands.connections, time.monotonic()))
+    setting = f"dbsvr.instances.{name}.metrics_port"
+    port = MetricsPort(instance.host, instance.metrics_port, setting, exposition.render, log)
+    return asyncio.create_task(port.serve(), name="metrics")
+
+
+def _allow_files(wanted: int, log: logging.Logger) -> None:
+    """Each connection is an open file; a shell's usual soft limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        log.warning("may open too few files for max_clients; raise LimitNOFILE or ulimit -n allowed=%d needed=%d", allowed, wanted)

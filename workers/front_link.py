@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import select
@@ -12,7 +13,18 @@ from pathlib import Path
 import msgspec
 
 from tasksys_site.configuration import Configuration, in_project
-from workers.messages import Frame, FrameSplitter, FromFront, Hello, Leave, Welcome, decode_from_front, encode_frame
+from workers.messages import (
+    MAX_FRAME_BYTES,
+    Frame,
+    FrameSplitter,
+    FromFront,
+    Hello,
+    Leave,
+    Welcome,
+    decode_from_front,
+    encode_frame,
+    halves,
+)
 
 MAX_SOCKET_PATH_BYTES = 107
 SEND_TIMEOUT_S = 10.0
@@ -64,7 +76,13 @@ class FrontLink:
 
     def hold(self, frame: Frame) -> None:
         """Send this frame together with the next, or before the next wait: call `flush` before anything else that takes time."""
-        self._held.append(encode_frame(frame))
+        encoded = encode_frame(frame)
+        if len(encoded) > MAX_FRAME_BYTES and (parts := halves(frame)):
+            # A batch of answers for users with thousands of records each: the front would cut us off for it.
+            for part in parts:
+                self.hold(part)
+            return
+        self._held.append(encoded)
 
     def send(self, frame: Frame) -> None:
         """Raises FrontGone; a front that does not read for SEND_TIMEOUT_S counts as gone."""
@@ -114,4 +132,7 @@ class FrontLink:
         return any(isinstance(frame, Leave) for frame in self._ready)
 
     def close(self) -> None:
+        """What is held is true, however this life ended, and still goes out if it can."""
+        with contextlib.suppress(FrontGone):
+            self.flush()
         self._socket.close()

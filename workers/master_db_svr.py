@@ -15,35 +15,36 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr
 from workers import store
-from workers.database import Connection, NoRoom, master_faults
-from workers.front_link import FrontGone, FrontLink, local_socket_path
-from workers.lives import WorkerProcess, heed_leave
-from workers.messages import MASTER_ONLY, ClearTurn, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.database import Connection, NoRoom, TryAgain
+from workers.front_link import FrontGone, local_socket_path
+from workers.lives import Place, WorkerProcess, heed_leave
+from workers.messages import MASTER_ONLY, ClearTurn, Down, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
-from workers.write_batches import WriteBatches
+from workers.roles import MasterRole, known
+from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
-    def live(link: FrontLink, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, log, link, connection).live()
+    def live(place: Place, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, log, place, connection).live()
 
-    databases = configuration.databases
-    path = local_socket_path(configuration, instance)
-    return WorkerProcess("master", path, databases.master, databases, master_faults, live, stop, log)
+    role = MasterRole(instance, configuration.databases)
+    probes = Probes(configuration.databases.master, role.look_at)
+    return WorkerProcess("master", local_socket_path(configuration, instance), role, probes, live, stop, log)
 
 
 class _Life:
-    def __init__(
-        self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, link: FrontLink, connection: Connection
-    ) -> None:
+    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection) -> None:
         self._settings = settings
         self._instance = instance
         self._stop = stop
         self._log = log
-        self._link = link
+        self._place = place
+        self._link = link = place.link
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
@@ -53,24 +54,33 @@ class _Life:
         self._clear_turn: ClearTurn | None = None
         self._last_read_at = time.monotonic()
         self._last_commit_at = 0.0
+        self._beats = True
 
     def live(self) -> None:
-        claim = store.claim_instance(self._connection, self._instance)
-        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, claim.generation)
-        self._link.send(Ready(self._connection.endpoint, claim.generation, claim.tick, claim.epoch))
-        self._log.info("ready endpoint=%s tick=%d epoch=%d", self._connection.endpoint, claim.tick, claim.epoch)
+        try:
+            claim = store.claim_instance(self._connection, self._instance, known(self._link.welcome))
+        except (NoRoom, TryAgain) as error:
+            # A disk that is full in the midst of a COMMIT holds that transaction, and its row, until there is room again.
+            self._link.send(Down(f"the master cannot write: {error}"))
+            raise
+        generation, fork_tick, cause = claim.timeline
+        endpoint = self._connection.endpoint
+        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, generation)
+        self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
+        self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
         self._last_commit_at = time.monotonic()
         wait_s = 0.0
         while not self._stop:
             self._hear(wait_s)
             wait_s = 0.0
+            self._place.look_around()
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
-            wait_s = max(0.001, self._last_commit_at + self._settings.beat_ms / 1000 - time.monotonic())
-        self._link.flush()
+            next_at = min(self._last_commit_at + self._settings.beat_ms / 1000, self._batches.next_try_at)
+            wait_s = max(0.001, next_at - time.monotonic())
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
@@ -113,8 +123,13 @@ class _Life:
         try:
             tick = self._batches.beat()
         except NoRoom as error:
-            self._log.warning("no beat: the master cannot write: %s", error)
+            if self._beats:
+                self._log.warning('no beat, the master cannot write error="%s"', error)
+            self._beats = False
             return
+        if not self._beats:
+            self._log.info("the beat is back tick=%d", tick)
+        self._beats = True
         self._link.send(Ticked(self._batches.generation, tick))
 
     # -- reads
@@ -143,22 +158,16 @@ class _Life:
     # -- writes
 
     def _write(self, tickets: list[Ticket]) -> bool:
-        if not tickets:
+        now = time.monotonic()
+        if not tickets and now < self._batches.next_try_at:
             return False
         self._link.flush()
-        now = now_ms()
-        writes: list[Write] = []
-        expired: list[int] = []
-        for ticket in tickets:
-            payload = self._payload(ticket.request_id)
-            if ticket.expires_at_ms > now:
-                writes.append(payload)
-            else:
-                expired.append(ticket.request_id)
-        for frame in self._batches.write(writes, expired):
+        due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
+        for frame in self._batches.write(due, now):
             self._link.hold(frame)
-        self._last_commit_at = time.monotonic()
-        return True
+            if frame.tick:
+                self._last_commit_at = time.monotonic()
+        return bool(tickets)
 
     def _payload(self, request_id: int) -> Write:
         """The payload was sent before the ticket, but may still be on its way. A front that sends none is not ours."""

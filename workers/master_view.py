@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workers.messages import Ready
+
 
 class MasterView:
     """`starting` while a worker is on its way, `down` when the worker says that the master cannot be used, else `up`."""
@@ -14,6 +16,9 @@ class MasterView:
         self.epoch: int | None = None
         self.tick: int | None = None
         self.committed_at: float | None = None
+        self.endpoints: list[tuple[str, str, str]] = []
+        self.warning = ""
+        """What its worker says must be mended: a second writable master."""
 
     @property
     def is_ready(self) -> bool:
@@ -26,10 +31,10 @@ class MasterView:
     def connect(self, pid: int | None) -> None:
         self.pid = pid
 
-    def begin(self, endpoint: str, epoch: int, tick: int, now: float) -> None:
+    def begin(self, ready: Ready, now: float) -> None:
         self.state, self.sentence = "up", ""
-        self.endpoint, self.epoch, self.tick = endpoint, epoch, None
-        self.note_tick(tick, now)
+        self.endpoint, self.epoch, self.tick = ready.endpoint, ready.epoch, None
+        self.note_tick(ready.tick, now)
 
     def note_tick(self, tick: int, now: float) -> None:
         if self.tick is None or tick > self.tick:

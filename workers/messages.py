@@ -58,16 +58,20 @@ class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class Welcome(Frame, frozen=True):
-    """First word of a front: which run this is, where its queues are, and the base if there is one yet."""
+    """First word of a front: which run this is, where its queues are, and the newest that it knows to be committed.
+
+    `generation`, `newest_tick` and `server_id` are zero while it knows nothing; see `timelines.Known`.
+    """
 
     run_id: int
     queue_key: int
     generation: int
-    base: int
+    newest_tick: int
+    server_id: int
 
 
 class Base(Frame, frozen=True):
-    """A fresh tick became the base: what replica workers compute their bound from."""
+    """What replica workers compute their bound from. Base 0: this replica must not serve (yet)."""
 
     generation: int
     base: int
@@ -113,18 +117,31 @@ class Hello(Frame, frozen=True):
 
 
 class Ready(Frame, frozen=True):
-    """A master worker has committed its fresh tick: nothing older than it can be committed any more."""
+    """A master worker has committed its fresh tick: nothing older than it can be committed any more.
+
+    `cause` is empty when the generation goes on; else why a new one begins, after `fork_tick` (see `timelines`).
+    """
 
     endpoint: str
     generation: int
     tick: int
     epoch: int
+    fork_tick: int
+    server_id: int
+    cause: str
 
 
 class Down(Frame, frozen=True):
     """The worker has no usable database, and why."""
 
     sentence: str
+
+
+class Endpoints(Frame, frozen=True):
+    """The server's endpoints as its worker sees them: (endpoint, "in use" or a Standing's state, why); and what must be mended."""
+
+    endpoints: list[tuple[str, str, str]]
+    warning: str
 
 
 class Idle(Frame, frozen=True):
@@ -175,7 +192,7 @@ class Writes(Frame, frozen=True):
 
 
 FromFront = Welcome | Base | Wake | ClearTurn | Write | Leave
-FromWorker = Hello | Ready | Down | Idle | Ticked | ReplicaHealth | Reads | Writes
+FromWorker = Hello | Ready | Down | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_from_front = msgspec.msgpack.Decoder(FromFront).decode
@@ -186,6 +203,23 @@ _LENGTH = struct.Struct("<I")
 def encode_frame(frame: Frame) -> bytes:
     body = _encode(frame)
     return _LENGTH.pack(len(body)) + body
+
+
+def halves(frame: Frame) -> tuple[Frame, ...]:
+    """The same said in two smaller frames; empty when it cannot be divided."""
+    if isinstance(frame, Reads) and len(frame.answers) > 1:
+        half = len(frame.answers) // 2
+        return (
+            Reads(frame.generation, frame.tick, frame.answers[:half], frame.expired, frame.handed_back),
+            Reads(frame.generation, frame.tick, frame.answers[half:], [], []),
+        )
+    if isinstance(frame, Writes) and len(frame.outcomes) > 1:
+        half = len(frame.outcomes) // 2
+        return (
+            Writes(frame.generation, frame.tick, frame.commit_ms, frame.outcomes[:half], frame.refused, frame.expired),
+            Writes(frame.generation, frame.tick, 0.0, frame.outcomes[half:], [], []),
+        )
+    return ()
 
 
 class FrameSplitter:

@@ -60,6 +60,7 @@ class Request:
         "request_id",
         "stamp",
         "uid",
+        "waits_for_replication",
     )
 
     def __init__(self, request_id: int, kind: str, uid: int, client: Client, arrived: float, expires_at_ms: int) -> None:
@@ -73,6 +74,7 @@ class Request:
         self.answered = False
         self.reason: str | None = None
         self.stamp = 0
+        self.waits_for_replication = False
         self.accept_number = 0
         self.gather: Gather | None = None
         self.place = 0

@@ -12,12 +12,14 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr, Replica
 from workers import store
-from workers.database import Connection, replica_faults, replication_health
-from workers.front_link import FrontLink, local_socket_path
-from workers.lives import WorkerProcess, heed_leave
+from workers.database import Connection, replication_health
+from workers.front_link import local_socket_path
+from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import Base, Idle, Reads, ReplicaHealth, Ticked, Ticket, Wake, message_type
+from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.roles import ReplicaRole
 
 HEALTH_EVERY_S = 1.0
 EAGER_LOOK_S = 0.003
@@ -25,23 +27,26 @@ EAGER_LOOK_S = 0.003
 
 
 def slave_db_svr(configuration: Configuration, instance: str, replica: Replica, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
-    def live(link: FrontLink, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, link, connection).live()
+    def live(place: Place, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, place, connection).live()
 
-    path = local_socket_path(configuration, instance)
-    return WorkerProcess(replica.name, path, replica.endpoints, configuration.databases, replica_faults, live, stop, log)
+    role = ReplicaRole(replica.name, configuration.databases)
+    probes = Probes(replica.endpoints, role.look_at)
+    return WorkerProcess(replica.name, local_socket_path(configuration, instance), role, probes, live, stop, log)
 
 
 class _Life:
-    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, link: FrontLink, connection: Connection) -> None:
+    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, place: Place, connection: Connection) -> None:
         self._settings = settings
         self._instance = instance
         self._stop = stop
-        self._link = link
+        self._place = place
+        self._link = link = place.link
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queue = Queues.open(link.welcome.queue_key).query
-        self._generation, self._base = link.welcome.generation, link.welcome.base
+        self._generation, self._base = 0, 0
+        """The front tells them when this replica has shown a tick that counts."""
         self._tick = 0
         """The update tick; 0 while this replica shows none that counts."""
         self._wake_number = 0
@@ -55,6 +60,7 @@ class _Life:
         while not self._stop:
             self._hear(wait_s)
             wait_s = 0.0
+            self._place.look_around()
             self._tell_health()
             if self._answer():
                 continue
@@ -69,7 +75,6 @@ class _Life:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             wait_s = max(0.001, self._looked_at + look_every_s - time.monotonic())
-        self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):

@@ -12,8 +12,9 @@ from datetime import datetime, timezone
 from typing import NamedTuple, TypeAlias
 
 from workers.changes import STATES, Record, User
-from workers.database import Connection
+from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.snapshots import open_snapshot, task_json
+from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 
 STATEMENT_BYTES = 256 * 1024
 Quote: TypeAlias = "Callable[[str | bytes], bytes]"
@@ -24,11 +25,12 @@ class Superseded(Exception):
 
 
 class Claim(NamedTuple):
-    """A worker's right to write for its instance, and the fresh tick with which it took it."""
+    """A worker's right to write for its instance, the fresh tick with which it took it, and the timeline that it goes on or begins."""
 
-    generation: int
+    timeline: Timeline
     tick: int
     epoch: int
+    server_id: int
 
 
 class AppliedEvent(NamedTuple):
@@ -75,8 +77,27 @@ def read_tick(connection: Connection, instance: str) -> tuple[int, int]:
     return (int(rows[0][0] or 0), int(rows[0][1] or 0)) if rows else (0, 0)
 
 
-def claim_instance(connection: Connection, instance: str) -> Claim:
-    """Supersede every earlier worker of this instance and commit a fresh tick (INV 3).
+def find_instance(connection: Connection, instance: str, lock: bool = False) -> Found | None:
+    """What this database says of the instance; None where it has no row of it yet."""
+    rows = connection.execute(
+        "SELECT generation, tick, fork_tick, server_id, @@GLOBAL.server_id FROM db_info WHERE instance = %s"
+        + (" FOR UPDATE" if lock else ""),
+        (instance,),
+    )
+    if not rows:
+        return None
+    generation, tick, fork_tick, recorded, here = rows[0]
+    ((newest,),) = connection.execute("SELECT COALESCE(MAX(generation), 0) FROM db_info WHERE server_id = %s", (here,))
+    return Found(generation, tick, fork_tick, recorded, here, newest)
+
+
+def server_id(connection: Connection) -> int:
+    """The number by which this server is known in its replication."""
+    return int(connection.query("SELECT @@GLOBAL.server_id")[0][0] or 0)
+
+
+def claim_instance(connection: Connection, instance: str, known: Known) -> Claim:
+    """Supersede every earlier worker of this instance and commit a fresh tick (INV 3), in a new generation if there was a break.
 
     Waits for the row lock of a predecessor that is still in a transaction; the server ends an idle one.
     """
@@ -85,27 +106,66 @@ def claim_instance(connection: Connection, instance: str) -> Claim:
         (instance, _wall_us()),
     )
     connection.execute("BEGIN")
+    found = find_instance(connection, instance, lock=True)
+    assert found is not None, "its row was just made"
+    if is_outdated(found, known):
+        connection.execute("ROLLBACK")
+        raise DatabaseUnfit(f"{connection.endpoint} is a former master, of generation {found.generation}; we have seen {known.generation}")
+    timeline = timeline_of(found, known)
     connection.execute(
-        "UPDATE db_info SET worker_epoch = worker_epoch + 1, tick = tick + 1, wall_us = %s WHERE instance = %s", (_wall_us(), instance)
+        "UPDATE db_info SET worker_epoch = worker_epoch + 1, tick = tick + 1, wall_us = %s, generation = %s, fork_tick = %s, server_id = %s"
+        " WHERE instance = %s",
+        (_wall_us(), timeline.generation, timeline.fork_tick, found.server_id, instance),
     )
-    ((generation, tick, epoch),) = connection.execute("SELECT generation, tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))
+    ((tick, epoch),) = connection.execute("SELECT tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))
     connection.execute("COMMIT")
-    return Claim(generation, tick, epoch)
+    return Claim(timeline, tick, epoch, found.server_id)
 
 
-def begin_write(connection: Connection, instance: str, epoch: int) -> int:
-    """Open a write transaction by taking its tick, and wait until the row is locked. Raises Superseded.
+def adopt_master(connection: Connection, seen: int) -> int:
+    """Begin a new generation here, above `seen` and all that stand here, for every instance; the generation.
 
-    Awaited alone, before anything else is sent: a COMMIT that a frozen server finds later cannot come without it, and the
-    lock keeps a predecessor from committing after its successor's fresh tick.
+    What the database lacks is given up. A worker that writes to it now finds out with its next transaction, and begins anew.
     """
     connection.execute("BEGIN")
-    matched, tick = connection.execute_counting(
-        "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s WHERE instance = %s AND worker_epoch = %s",
-        (_wall_us(), instance, epoch),
+    rows = connection.execute("SELECT generation FROM db_info FOR UPDATE")
+    generation = 1 + max([seen, *(int(each) for (each,) in rows)])
+    connection.execute(
+        "UPDATE db_info SET generation = %s, fork_tick = tick, tick = tick + 1, wall_us = %s, server_id = @@GLOBAL.server_id",
+        (generation, _wall_us()),
     )
+    connection.execute("COMMIT")
+    return generation
+
+
+def wait_for_no_row(connection: Connection) -> None:
+    """A write transaction of this connection that meets a lock is told at once: TryAgain. Its tick's row it waits for all the same."""
+    if connection.is_mariadb:
+        connection.execute("SET SESSION innodb_lock_wait_timeout = 0")
+
+
+def begin_write(connection: Connection, instance: str, epoch: int, generation: int) -> int:
+    """Open a write transaction by taking its tick, and wait until the row is locked.
+
+    Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
+
+    Awaited alone, before anything else is sent: a COMMIT that a frozen server finds later cannot come without it, and the
+    lock keeps a predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
+    """
+    connection.execute("BEGIN")
+    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
+    try:
+        matched, tick = connection.execute_counting(
+            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
+            " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
+            (_wall_us(), instance, epoch, generation),
+        )
+    except TryAgain as error:
+        raise DatabaseGone(f"the row of instance {instance} stays locked: {error}") from error
     if matched != 1:
         connection.execute("ROLLBACK")
+        if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):
+            raise DatabaseUnfit(f"generation {generation} of instance {instance} is over")
         raise Superseded(f"epoch {epoch} of instance {instance} is over")
     return tick
 

@@ -39,7 +39,7 @@ class WorkerLink(asyncio.Protocol):
             for body in self._splitter.feed(data):
                 self._hear(body)
         except (ValueError, msgspec.MsgspecError) as error:
-            self._log.error("a worker speaks another language, cutting it: %s", error)
+            self._log.error('cut a worker that speaks another protocol server=%s error="%s"', self.server or "unknown", error)
             self.close()
 
     def _hear(self, body: bytes) -> None:

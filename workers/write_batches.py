@@ -1,13 +1,14 @@
-"""Writes as transactions: one for a whole batch, and each request by itself when the batch is refused.
+"""Writes as transactions: one for a whole batch, and ever smaller ones when the batch is refused, until the guilty one is alone.
 
-Leans on `changes` for what a write does and on `store` for the statements and their order. Says what became of each write
-in `Writes` frames; decides nothing about who is told.
+A write that meets a row lock of somebody else waits here, is tried again every LOCKED_RETRY_S until its time is over, and holds
+nobody up but later writes of the same user. Leans on `changes` for what a write does and on `store` for the statements and their
+order. Says what became of each write in `Writes` frames; decides nothing about who is told.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from workers import store
 from workers.changes import User, apply_changes, clear, encode_results
@@ -19,8 +20,17 @@ from workers.store import AppliedEvent
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
 Refusal: TypeAlias = "tuple[int, str, str]"
-TRIES = 5
-"""How often a batch that met a deadlock or a lock wait is tried."""
+TRIES = 3
+"""How often a batch that met a deadlock or a lock is tried as it is."""
+
+LOCKED_RETRY_S = 0.02
+
+
+class DueWrite(NamedTuple):
+    """A write that may be begun until `expires_at_ms` (CLOCK_MONOTONIC)."""
+
+    write: Write
+    expires_at_ms: int
 
 
 class WriteBatches:
@@ -31,37 +41,61 @@ class WriteBatches:
         self._instance = instance
         self._epoch = epoch
         self.generation = generation
+        self._locked: list[DueWrite] = []
+        self._try_locked_at = 0.0
+        store.wait_for_no_row(connection)
 
     def beat(self) -> int:
         """Commit an empty transaction; its tick. Raises NoRoom, Superseded, DatabaseGone."""
         try:
-            tick = store.begin_write(self._connection, self._instance, self._epoch)
+            tick = store.begin_write(self._connection, self._instance, self._epoch, self.generation)
             store.commit(self._connection)
         except (TryAgain, NoRoom):
             store.roll_back(self._connection)
             raise NoRoom("the beat was refused") from None
         return tick
 
-    def write(self, writes: list[Write], expired: list[int]) -> list[Writes]:
+    @property
+    def next_try_at(self) -> float:
+        """When a write that met a lock is to be tried again (CLOCK_MONOTONIC, seconds): call `write` then, with or without new ones."""
+        return self._try_locked_at if self._locked else float("inf")
+
+    def write(self, due: list[DueWrite], now: float) -> list[Writes]:
         """Apply the batch; one frame for each transaction that it took. Raises Superseded, DatabaseGone."""
+        if self._locked and now >= self._try_locked_at:
+            due, self._locked = [*self._locked, *due], []
+            self._try_locked_at = now + LOCKED_RETRY_S
+        expired = [each.write.request_id for each in due if each.expires_at_ms <= now * 1000]
+        return [*([self._none(expired)] if expired else []), *self._write([each for each in due if each.expires_at_ms > now * 1000])]
+
+    def _write(self, due: list[DueWrite]) -> list[Writes]:
+        if self._locked:
+            # Not before those of the same user that wait: a client's writes are applied in his order.
+            waiting = {each.write.uid for each in self._locked}
+            self._locked += [each for each in due if each.write.uid in waiting]
+            due = [each for each in due if each.write.uid not in waiting]
+        if not due:
+            return []
+        writes = [each.write for each in due]
         try:
-            return [self._try(writes, expired)]
+            return [self._try(writes)]
         except (StatementRefused, TryAgain) as error:
-            # One of them is poisonous, or keeps meeting a lock: alone it fails alone.
-            if len(writes) > 1:
-                return [self._none(expired), *(frame for write in writes for frame in self.write([write], []))]
-            kind: DBSvrError = Refused(str(error)) if isinstance(error, StatementRefused) else MasterDown(f"locked: {error}")
-            return [self._none(expired, writes, kind)]
+            # One of them is poisonous, or meets a lock: alone it fails alone, or waits alone.
+            if len(due) > 1:
+                half = len(due) // 2
+                return [*self._write(due[:half]), *self._write(due[half:])]
+            if isinstance(error, StatementRefused):
+                return [self._none([], writes, Refused(str(error)))]
+            self._locked += due
+            return []
         except NoRoom as error:
-            return [self._none(expired, writes, MasterDown(f"the master cannot write: {error}"))]
+            return [self._none([], writes, MasterDown(f"the master cannot write: {error}"))]
 
     def _none(self, expired: list[int], refused: list[Write] | None = None, error: DBSvrError | None = None) -> Writes:
         sentence = [(write.request_id, error.code, str(error)) for write in refused or []] if error else []
         return Writes(self.generation, 0, 0.0, [], sentence, expired)
 
-    def _try(self, writes: list[Write], expired: list[int]) -> Writes:
-        if not writes:
-            return self._none(expired)
+    def _try(self, writes: list[Write]) -> Writes:
         for attempt in range(TRIES):
             started_at = time.monotonic()
             try:
@@ -74,12 +108,12 @@ class WriteBatches:
                 store.roll_back(self._connection)
                 raise
             else:
-                return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, outcomes, refused, expired)
+                return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, outcomes, refused, [])
         raise AssertionError("unreachable: the last try raises")
 
     def _transaction(self, writes: list[Write]) -> tuple[int, list[Outcome], list[Refusal]]:
         connection = self._connection
-        tick = store.begin_write(connection, self._instance, self._epoch)
+        tick = store.begin_write(connection, self._instance, self._epoch, self.generation)
         try:
             return tick, *self._apply_and_commit(writes, {})
         except Duplicate:

@@ -6,10 +6,11 @@ own, and the last one's outcome stays unknown when none was answered.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import redis
@@ -34,6 +35,7 @@ class Load:
     until: float = float("inf")
     seed: int = 1
     pause_s: float = 0.0
+    timeout_s: float = 4.0
 
 
 @dataclass
@@ -48,15 +50,30 @@ class Run:
     def __post_init__(self) -> None:
         self._threads = [threading.Thread(target=self._client, args=(number,), daemon=True) for number in range(self.load.clients)]
         self._left = self.load.operations
+        self._going_on = False
 
     def start(self) -> Run:
         for thread in self._threads:
             thread.start()
         return self
 
+    @contextlib.contextmanager
+    def going_on(self) -> Iterator[None]:
+        """While this lasts the clients go on, also when their operations are used up; half as many follow it."""
+        self._going_on = True
+        try:
+            yield
+        finally:
+            self._left = max(self._left, self.load.operations // 2)
+            self._going_on = False
+
     @property
     def is_running(self) -> bool:
         return any(thread.is_alive() for thread in self._threads)
+
+    def stop(self) -> None:
+        """End it after what is under way; `wait` then returns the history."""
+        self._left = 0
 
     def wait(self) -> list[Operation]:
         for thread in self._threads:
@@ -67,9 +84,9 @@ class Run:
 
     def _client(self, number: int) -> None:
         rnd = random.Random(self.load.seed * 1000 + number)
-        client = TaskClient(self.stack, timeout_s=4.0)
+        client = TaskClient(self.stack, timeout_s=self.load.timeout_s)
         try:
-            while self._left > 0 and time.monotonic() < self.load.until:
+            while (self._left > 0 or self._going_on) and time.monotonic() < self.load.until:
                 # Some users are hot: staleness shows where reads follow writes closely.
                 uid = FIRST_UID + int(self.load.users * rnd.random() ** 2)
                 if rnd.random() < self.load.write_share:

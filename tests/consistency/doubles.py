@@ -1,23 +1,51 @@
-"""Fronts that break the protocol on purpose: `python -m tests.consistency.doubles NAME`.
+"""Processes that break the protocol on purpose: `python -m tests.consistency.doubles NAME[+NAME] PROCESS …`.
 
-The checker must find them out; they exist nowhere but in tests.
+They exist nowhere but in tests. Each runs the product's own process with one rule left out, and some test must find it out;
+the same test passes with the intact product.
+
+| invariant | what is broken | found out by |
+|---|---|---|
+| INV 1 stamp before the answer | `LateStamps` | test_consistency: the checker |
+| INV 1, 2, 3, 4 together | `WithoutStamps` | test_consistency: the checker |
+| INV 2 master only while in flight | `WithoutMark` (with `LateOutcomes`) | test_invariants: the master has shown it, the replica lacks it |
+| INV 2 a query begins after its reads arrived | `SharesBegunQueries` | test_consistency: the checker |
+| INV 2 order on one connection | `WithoutFollowers` | test_invariants: a read sent after 300 writes |
+| INV 3 an epoch fences predecessors | `WithoutEpoch` | test_invariants: an orphan stopped before its transaction |
+| INV 3 the fresh tick is committed | `LooksAtTick` | test_invariants: an orphan stopped inside its transaction |
+| INV 3 undecided users get the fresh tick | `ForgetsUndecided` | test_invariants: a worker killed after its commit was seen |
+| INV 3 leftovers are never executed | `WithoutRunId` | test_invariants: forged leftovers |
+| INV 4 a dropped stamp raises the floor | `WithoutFloor` | test_consistency: the checker |
+| INV 5 the snapshot is the proof | `TrustsTheType` | test_invariants: a replica set back between receive and query |
+| INV 5 the bound of types | `OffByOne` (with `TrustsTheType`) | test_invariants: a replica one tick short |
+| INV 6 no wake-up is lost | `ForgetsWakes` | test_invariants: how long requests wait |
+| INV 7 ageing | `WithoutAgeing` | test_invariants: a frozen replica worker |
+| INV 7 a read batch between write batches | `WritesAlwaysFirst` | test_invariants: busy writers |
+| INV 7 old clears get a turn | `NoClearTurns` | test_invariants: busy writers |
+
+`LateOutcomes`, `WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction` and `OftenRebased` break nothing: they bring about, every
+time, what happens seldom, and the product must stand it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
+import time
+from collections.abc import Callable
+from typing import Any
 
-from tasksys_site.configuration import load
-from workers import dispatch
-from workers.front import run_front
-from workers.process import start_log
+from workers.messages import Frame, Write, Writes
 from workers.user_info import UserInfo
 
+FRONT, MASTER_WORKER, REPLICA_WORKER = "front", "master_db_svr", "slave_db_svr"
 
-class WithoutStamps(UserInfo):
-    """Every user seems to have written before the DBSvr was born, and nobody seems to be writing."""
 
+# --- fronts
+
+
+class _WithoutStamps(UserInfo):
     def stamp(self, uid: int) -> int:
         return 0
 
@@ -25,18 +53,19 @@ class WithoutStamps(UserInfo):
         return False
 
 
-class LateStamps(UserInfo):
-    """A write is acknowledged before its stamp is set (INV 1)."""
-
+class _LateStamps(UserInfo):
     def decide_write(self, uid: int, stamp: int | None) -> None:
         super().decide_write(uid, None)
         if stamp is not None:
             asyncio.get_running_loop().call_later(0.1, self.raise_stamp, uid, stamp)
 
 
-class WithoutFloor(UserInfo):
-    """A dropped stamp leaves nothing behind (INV 4)."""
+class _WithoutMark(UserInfo):
+    def is_in_flight(self, uid: int) -> bool:
+        return False
 
+
+class _WithoutFloor(UserInfo):
     def raise_floor(self, tick: int, cause: str) -> None:
         pass
 
@@ -45,8 +74,318 @@ class WithoutFloor(UserInfo):
             self._drop_oldest("dropped")
 
 
-DOUBLES = {double.__name__: double for double in (WithoutStamps, LateStamps, WithoutFloor)}
+def _with_user_info(broken: type[UserInfo]) -> None:
+    from workers import dispatch
+
+    dispatch.UserInfo = broken  # type: ignore[misc]
+
+
+def without_stamps() -> None:
+    """Every user seems to have written before the DBSvr was born, and nobody seems to be writing."""
+    _with_user_info(_WithoutStamps)
+
+
+def late_stamps() -> None:
+    """A write is acknowledged before its stamp is set."""
+    _with_user_info(_LateStamps)
+
+
+def without_mark() -> None:
+    """Reads of a user whose write is under way may go to a replica."""
+    _with_user_info(_WithoutMark)
+
+
+def without_floor() -> None:
+    """A dropped stamp leaves nothing behind."""
+    _with_user_info(_WithoutFloor)
+
+
+def without_followers() -> None:
+    """A read does not wait for the write that was sent before it on the same connection."""
+    from workers.dispatch import Dispatch
+
+    accept = Dispatch.accept_read
+
+    def overtaking(self: Any, client: Any, *rest: Any) -> None:
+        writes, client.writes = client.writes, {}
+        accept(self, client, *rest)
+        client.writes = writes
+
+    Dispatch.accept_read = overtaking  # type: ignore[assignment,method-assign]
+
+
+def forgets_undecided() -> None:
+    """At a new life of the master's worker, users whose writes are undecided keep the stamps that they had."""
+    from workers.dispatch import Dispatch
+
+    begin = Dispatch._begin_life
+
+    def forgetting(self: Any, *rest: Any) -> None:
+        users = self.users
+        raise_stamp, users.raise_stamp = users.raise_stamp, lambda uid, stamp: None
+        begin(self, *rest)
+        users.raise_stamp = raise_stamp
+
+    Dispatch._begin_life = forgetting  # type: ignore[method-assign]
+
+
+def forgets_wakes() -> None:
+    """What is queued while a worker is busy is forgotten when it goes idle."""
+    from workers.worker_links import WorkerLink
+
+    wake = WorkerLink.wake
+
+    def forgetting(self: Any) -> None:
+        if self._asleep:
+            wake(self)
+
+    WorkerLink.wake = forgetting  # type: ignore[method-assign]
+
+
+def without_ageing() -> None:
+    """A read waits for its replica, however long."""
+    from workers import dispatch
+
+    lanes = dispatch.Lanes
+
+    def patient(queue_key: int, run_id: int, age_limit_ms: int) -> Any:
+        return lanes(queue_key, run_id, 3_600_000)
+
+    dispatch.Lanes = patient  # type: ignore[assignment,misc]
+    dispatch.Dispatch._send_again = lambda *rest: None  # type: ignore[assignment,method-assign]
+
+
+def no_clear_turns() -> None:
+    """Clears wait until nothing else does, however old they are."""
+    from workers.dispatch import Dispatch
+
+    offer = Dispatch._offer_clear_turn
+
+    def never_overdue(self: Any, now: float) -> None:
+        offer(self, min(now, self.lanes.clear.oldest_arrival() or now))
+
+    Dispatch._offer_clear_turn = never_overdue  # type: ignore[method-assign]
+
+
+def often_rebased() -> None:
+    """Not broken: a new base every 50 ticks."""
+    from workers import servers
+
+    servers.REBASE_AT = 50
+
+
+# --- the master's worker
+
+
+def without_epoch() -> None:
+    """A new life commits a fresh tick, and leaves its predecessors' right to write as it was."""
+    from workers import store
+
+    def claim(connection: Any, instance: str, *rest: Any) -> store.Claim:
+        connection.execute("UPDATE db_info SET tick = tick + 1 WHERE instance = %s", (instance,))
+        return _looked_at(connection, instance)
+
+    _replace_claim(claim)
+
+
+def looks_at_tick() -> None:
+    """A new life takes the tick that it sees for a fresh one."""
+    _replace_claim(lambda connection, instance, *rest: _looked_at(connection, instance))
+
+
+def _replace_claim(claim: Callable[..., Any]) -> None:
+    from workers import store
+
+    intact = store.claim_instance
+
+    def once_claimed(connection: Any, instance: str, *rest: Any) -> Any:
+        known = connection.execute("SELECT 1 FROM db_info WHERE instance = %s", (instance,))
+        return claim(connection, instance, *rest) if known else intact(connection, instance, *rest)
+
+    store.claim_instance = once_claimed
+
+
+def _looked_at(connection: Any, instance: str) -> Any:
+    from workers import store
+
+    return store.Claim(*connection.execute("SELECT generation, tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))[0])
+
+
+def shares_begun_queries() -> None:
+    """A read is answered by what a query begun up to 50 ms before it has found."""
+    from workers import store
+
+    intact = store.read_snapshots
+    begun: dict[int, tuple[float, bytes]] = {}
+
+    def sharing(connection: Any, instance: str, uids: Any, *rest: Any) -> Any:
+        now = time.monotonic()
+        generation, tick, snapshots = intact(connection, instance, uids, *rest)
+        for uid, snapshot in snapshots.items():
+            if uid not in begun or now - begun[uid][0] > 0.05:
+                begun[uid] = (now, snapshot)
+        return generation, tick, {uid: begun[uid][1] for uid in snapshots}
+
+    store.read_snapshots = sharing
+
+
+def writes_always_first() -> None:
+    """Reads and clears get no turn while writes wait."""
+    from workers.master_db_svr import _Life
+
+    step = _Life._step
+
+    def writing(self: Any) -> bool:
+        self._beat_if_due()
+        return self._write(self._queues.finish.drain(self._run_id, 0, self._settings.batch)) or step(self)
+
+    _Life._step = writing  # type: ignore[method-assign]
+
+
+def _hold_outcomes(hold_s: float) -> None:
+    """Outcomes of writes reach the front so much later than they were committed; reads are answered at once."""
+    from workers.front_link import FrontLink
+
+    send, receive = FrontLink.send, FrontLink.receive
+
+    def flush(self: Any) -> None:
+        held = self.__dict__.setdefault("held", [])
+        while held and time.monotonic() - held[0][0] >= hold_s:
+            send(self, held.pop(0)[1])
+
+    def holding(self: Any, frame: Frame) -> None:
+        flush(self)
+        if isinstance(frame, Writes):
+            self.held.append((time.monotonic(), frame))
+        else:
+            send(self, frame)
+
+    def flushing(self: Any, timeout_s: float) -> Any:
+        flush(self)
+        return receive(self, min(timeout_s, 0.01) if self.held else timeout_s)
+
+    FrontLink.send, FrontLink.receive = holding, flushing  # type: ignore[method-assign]
+
+
+def late_outcomes() -> None:
+    """Not broken: outcomes of writes reach the front 50 ms late, reads are answered at once."""
+    _hold_outcomes(0.05)
+
+
+def withheld_outcomes() -> None:
+    """Not broken: the worker is killed before the front has heard of any write."""
+    _hold_outcomes(3_600)
+
+
+def _stop_myself(*anything: Any) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def stops_before_writing() -> None:
+    """Not broken: it freezes when it has taken a batch, and has not begun its transaction."""
+    from workers.write_batches import WriteBatches
+
+    write = WriteBatches.write
+
+    def stopping(self: Any, writes: list[Write], *rest: Any) -> Any:
+        if writes:
+            _stop_myself()
+        return write(self, writes, *rest)
+
+    WriteBatches.write = stopping  # type: ignore[assignment,method-assign]
+
+
+def stops_in_transaction() -> None:
+    """Not broken: it freezes when it has locked its tick's row; its transaction may idle for long."""
+    from workers import database, store
+
+    database.IDLE_TRANSACTION_S = 8
+    load_users = store.load_users
+
+    def stopping(*rest: Any) -> Any:
+        _stop_myself()
+        return load_users(*rest)
+
+    store.load_users = stopping
+
+
+# --- a replica's worker
+
+
+def trusts_the_type() -> None:
+    """What the kernel handed out is answered, whatever the snapshot shows."""
+    from workers import slave_db_svr
+
+    def trusting(tickets: Any, generation: int, tick: int, snapshots: Any, *rest: Any) -> Any:
+        return [(ticket.request_id, snapshots[ticket.uid]) for ticket in tickets], []
+
+    slave_db_svr.prove = trusting
+
+
+def off_by_one() -> None:
+    """It receives reads that need one tick more than the replica shows."""
+    from workers import slave_db_svr
+
+    intact = slave_db_svr.message_type
+    slave_db_svr.message_type = lambda stamp, base: intact(stamp, base) + 1
+
+
+# --- any worker
+
+
+def without_run_id() -> None:
+    """What an older run left in the queues is executed."""
+    from workers import queues
+    from workers.messages import Ticket, decode_ticket
+
+    class AnyRun(queues.Queue):
+        def drain(self, run_id: int, message_type: int, most: int) -> list[Ticket]:
+            decode = queues.decode_ticket
+            queues.decode_ticket = lambda message: (ticket := decode_ticket(message)) and ticket._replace(run_id=run_id)
+            try:
+                return super().drain(run_id, message_type, most)
+            finally:
+                queues.decode_ticket = decode
+
+    queues.Queue = AnyRun  # type: ignore[misc]
+
+
+_ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
+    (without_stamps, (FRONT,)),
+    (late_stamps, (FRONT,)),
+    (without_mark, (FRONT,)),
+    (without_floor, (FRONT,)),
+    (without_followers, (FRONT,)),
+    (forgets_undecided, (FRONT,)),
+    (forgets_wakes, (FRONT,)),
+    (without_ageing, (FRONT,)),
+    (no_clear_turns, (FRONT,)),
+    (often_rebased, (FRONT,)),
+    (without_epoch, (MASTER_WORKER,)),
+    (looks_at_tick, (MASTER_WORKER,)),
+    (shares_begun_queries, (MASTER_WORKER,)),
+    (writes_always_first, (MASTER_WORKER,)),
+    (late_outcomes, (MASTER_WORKER,)),
+    (withheld_outcomes, (MASTER_WORKER,)),
+    (stops_before_writing, (MASTER_WORKER,)),
+    (stops_in_transaction, (MASTER_WORKER,)),
+    (trusts_the_type, (REPLICA_WORKER,)),
+    (off_by_one, (REPLICA_WORKER,)),
+    (without_run_id, (MASTER_WORKER, REPLICA_WORKER)),
+)
+DOUBLES = {break_it.__name__.title().replace("_", ""): (break_it, processes) for break_it, processes in _ALL}
+
+
+def double_command(command: list[str], names: str) -> list[str]:
+    """The command of a process of ours (`python -m workers PROCESS …`), broken in those of these ways that concern its kind."""
+    arguments = command[command.index("workers") + 1 :]
+    chosen = [name for name in names.split("+") if name and arguments[0] in DOUBLES[name][1]]
+    return [command[0], "-m", "tests.consistency.doubles", "+".join(chosen), *arguments] if chosen else command
+
 
 if __name__ == "__main__":
-    dispatch.UserInfo = DOUBLES[sys.argv[1]]  # type: ignore[misc]
-    sys.exit(run_front(load(), "a", start_log(f"front-{sys.argv[1]}")))
+    for each in sys.argv[1].split("+"):
+        DOUBLES[each][0]()
+    from workers.__main__ import main
+
+    sys.exit(main(sys.argv[2:]))

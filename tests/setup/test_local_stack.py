@@ -31,11 +31,12 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        web, self.front_port, master, replica, broker, one, two = free_ports(7)
+        web, self.front_port, metrics, master, replica, broker, one, two = free_ports(8)
         self.web_port = web
         self.settings = {
             "TASKSYS_WEB__PORT": str(web),
             "TASKSYS_DBSVR__INSTANCES__A__PORT": str(self.front_port),
+            "TASKSYS_DBSVR__INSTANCES__A__METRICS_PORT": str(metrics),
             "TASKSYS_DBSVR__INSTANCES__A__QUEUE_KEY": str(random.randrange(0x1000_0000, 0x6000_0000)),
             "TASKSYS_DATABASES__MASTER": json.dumps([f"127.0.0.1:{master}"]),
             "TASKSYS_DATABASES__REPLICAS": json.dumps([{"name": "r1", "endpoints": [f"127.0.0.1:{replica}"]}]),

@@ -18,7 +18,15 @@ class HeldLock:
         cursor.execute("SET SESSION idle_transaction_timeout = 0")
         cursor.execute("BEGIN")
         cursor.execute(sql)
+        self._is_held = True
+
+    def execute(self, sql: str) -> None:
+        """One more statement of the same transaction; it may have to wait for a lock. Raises MySQLdb.Error."""
+        self._connection.cursor().execute(sql)
 
     def release(self) -> None:
-        self._connection.rollback()
-        self._connection.close()
+        """End the transaction. Does nothing the second time."""
+        if self._is_held:
+            self._is_held = False
+            self._connection.rollback()
+            self._connection.close()

@@ -1,0 +1,41 @@
+"""A bare connection to a DBSvr's port: what is sent is sent at once, and answers are read when the test wants them."""
+
+from __future__ import annotations
+
+import socket
+
+from deploy.local.private_stack import PrivateStack
+
+
+def encoded(*words: str) -> bytes:
+    """A request as it goes over the wire."""
+    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word.encode()), word.encode()) for word in words)
+
+
+class Wire:
+    def __init__(self, stack: PrivateStack, timeout_s: float = 30.0) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", stack.front_port), timeout=timeout_s)
+        self._file = self._socket.makefile("rb")
+
+    def send(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def ask(self, *words: str) -> None:
+        self.send(encoded(*words))
+
+    def answer(self) -> bytes:
+        """The next answer: a bulk string's body, or another reply's line. b"" when the front has closed the connection."""
+        head = self._file.readline()
+        if not head.startswith(b"$"):
+            return head.rstrip(b"\r\n")
+        return self._file.read(int(head[1:]) + 2)[:-2]
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
