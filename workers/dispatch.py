@@ -454,13 +454,13 @@ class Dispatch:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
+                counts.reads_by_server[server] += 1
                 if by_master:
                     reason = request.reason or "spill"
                     counts.reads_by_reason[reason] += 1
                     counts.master_latency.add((now - request.arrived) * 1000)
                 else:
                     counts.note_replica_read(request, tick, now)
-                counts.reads_by_server[server] += 1
                 storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
                 give_snapshot(request, body, server, reason, storable)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:

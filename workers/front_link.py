@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import select
@@ -131,4 +132,7 @@ class FrontLink:
         return any(isinstance(frame, Leave) for frame in self._ready)
 
     def close(self) -> None:
+        """What is held is true, however this life ended, and still goes out if it can."""
+        with contextlib.suppress(FrontGone):
+            self.flush()
         self._socket.close()

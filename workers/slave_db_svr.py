@@ -75,7 +75,6 @@ class _Life:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             wait_s = max(0.001, self._looked_at + look_every_s - time.monotonic())
-        self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):

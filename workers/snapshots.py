@@ -20,25 +20,14 @@ _STATE = {str(number).encode(): state.encode() for number, state in enumerate(ST
 
 def task_json(columns: TaskColumns) -> bytes:
     task, period, progress, state, completed_at, claimed_at, revision = columns
-    # Joined, not formatted: half the time.
-    return b"".join(
-        (
-            b'{"task":',
-            task,
-            b',"period":"',
-            period,
-            b'","progress":',
-            progress,
-            b',"state":"',
-            _STATE[state],
-            b'","completed_at":',
-            completed_at or b"null",
-            b',"claimed_at":',
-            claimed_at or b"null",
-            b',"revision":',
-            revision,
-            b"}",
-        )
+    return b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b}' % (
+        task,
+        period,
+        progress,
+        _STATE[state],
+        completed_at or b"null",
+        claimed_at or b"null",
+        revision,
     )
 
 
