@@ -7,7 +7,7 @@ the same test passes with the intact product.
 |---|---|---|
 | INV 1 stamp before the answer | `LateStamps` | test_consistency: the checker |
 | INV 1, 2, 3, 4 together | `WithoutStamps` | test_consistency: the checker |
-| INV 2 master only while in flight | `WithoutMark` (with `WithheldOutcomes`) | test_invariants: the master has shown it, the replica lacks it |
+| INV 2 master only while in flight | `WithoutMark` (with `WithheldOutcomes`) | test_invariants: shown by the master, the replica lacks it |
 | INV 2 a query begins after its reads arrived | `SharesBegunQueries` | test_consistency: the checker |
 | INV 2 order on one connection | `WithoutFollowers` | test_invariants: a read sent after 300 writes |
 | INV 3 an epoch fences predecessors | `WithoutEpoch` | test_invariants: an orphan stopped before its transaction |
