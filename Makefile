@@ -47,8 +47,8 @@ test-unit test-integration test-api test-browser test-fault test-consistency tes
 test-long: setup-test ## what takes longer than make test may
 	@exec $(PYTEST) -m long
 
-bench: setup-test ## speed, beside the machine's own databases in the same run (ONLY=reads: a part)
-	@exec $(PYTHON) -m bench $(ONLY)
+bench: setup-test ## speed, beside the machine's own databases in the same run (ONLY=reads: a part; PEER=name=host:port: a MySQL proxy)
+	@exec $(PYTHON) -m bench $(ONLY) $(addprefix --peer ,$(PEER))
 
 check: setup-test ## format, lint, types
 	@$(PYTHON) -m ruff format --check .

@@ -7,8 +7,9 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from bench.foreign_clients import FIRST_UID
+from bench.direct import FIRST_UID
 from bench.measures import Measure
+from bench.progress import say
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import FILE_VARIABLE
 
@@ -17,6 +18,7 @@ ROUNDS = 7
 
 
 def measure(stack: PrivateStack) -> Iterator[Measure]:
+    say("cache: hits")
     stack.start_redis()
     # Django reads its configuration, and with it the cache nodes' addresses, when it is imported.
     os.environ |= {FILE_VARIABLE: str(stack.configuration_file), "DJANGO_SETTINGS_MODULE": "tasksys_site.settings"}
@@ -38,7 +40,7 @@ def measure(stack: PrivateStack) -> Iterator[Measure]:
         bare.set("bench", encode_copy(hit))
         rounds = [(_per_s(lambda: tasks.get(FIRST_UID)), _per_s(lambda: bare.get("bench"))) for _ in range(ROUNDS)]
     ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
-    yield Measure("TaskInterface.get of a copy, one thread", ours, "/s", theirs, "bare redis-py GET")
+    yield Measure("TaskInterface.get of a copy, one thread", ours, "/s", [theirs], "bare redis-py GET, in turn with it")
 
 
 def _per_s(call: Callable[[], object]) -> float:

@@ -1,4 +1,4 @@
-"""A lagging replica: how much of what it may serve it does serve, and that nobody sees anything old."""
+"""A lagging replica at full load: how much of what it may serve it does serve, and that nobody sees anything old."""
 
 from __future__ import annotations
 
@@ -8,37 +8,35 @@ import threading
 import time
 from collections.abc import Iterator
 
-from bench.foreign_clients import FIRST_UID
+from bench.counters import reads_of, served_of_safe, shares
+from bench.direct import FIRST_UID
 from bench.measures import Measure
+from bench.progress import say
+from bench.replica_lag import make_lag
+from bench.together import run_together
+from bench.writes import CHANGES
 from deploy.local.private_stack import PrivateStack
-from deploy.local.server_process import wait_until
 
 CLIENTS = 16
 USERS = 2_000
-CHANGES = '[{"task":1,"period":"once","op":"add","value":1}]'
+SECONDS = 6.0
 
 
 def measure(stack: PrivateStack) -> Iterator[Measure]:
-    for lag_s, write_share, seconds in ((1, 0.10, 8.0), (10, 0.02, 8.0)):
-        stack.replica.delay(lag_s)
+    for lag_s, write_share in ((1, 0.10), (10, 0.02)):
+        name = f"lag {lag_s} s, {write_share:.0%} writes"
+        say(f"lag: {name}")
+        make_lag(stack, lag_s)
         # Until the lag has built up, what the replica may serve is not what the measure is about.
         _run(stack, write_share, lag_s + 1.0)
-        before = _reads(stack)
-        stale = _run(stack, write_share, seconds)
-        after = _reads(stack)
-        safe = after["safe"] - before["safe"]
-        served = after["by_server"]["r1"] - before["by_server"]["r1"]
-        total = after["total"] - before["total"]
-        name = f"lag {lag_s} s, {write_share:.0%} writes"
-        yield Measure(f"{name}: share of replica-safe reads it serves", 100 * served / safe, "%", bar=90)
-        yield Measure(f"{name}: share of all reads it serves", 100 * served / total, "%", 100 * safe / total, "replica-safe")
-        yield Measure(f"{name}: stale reads", stale, "", bar=0, at_most=True)
-    stack.replica.delay(0)
-    wait_until(lambda: bool((stats := stack.stats()) and stats["replicas"]["r1"]["state"] == "serving"), 30.0)  # type: ignore[index]
-
-
-def _reads(stack: PrivateStack) -> dict[str, object]:
-    return stack.stats()["reads"]  # type: ignore[index,return-value]
+        before = reads_of(stack)
+        stale = _run(stack, write_share, SECONDS)
+        after = reads_of(stack)
+        served, safe = (100 * share for share in shares(before, after))
+        yield Measure(f"{name}: share of replica-safe reads that it serves", served_of_safe(before, after), "%", bar=95, aim=99)
+        yield Measure(f"{name}: share of all reads that it serves", served, "%", [safe], "replica-safe")
+        yield Measure(f"{name}: stale reads", stale, "", bar=0, aim=0, at_most=True)
+    make_lag(stack, 0)
 
 
 def _run(stack: PrivateStack, write_share: float, seconds: float) -> int:
@@ -50,13 +48,14 @@ def _run(stack: PrivateStack, write_share: float, seconds: float) -> int:
 
     def ask(number: int) -> None:
         rnd = random.Random(number)
+        salt = f"l{time.monotonic_ns():x}"
         with stack.client() as client:
             while time.monotonic() < until:
                 user = int(USERS * rnd.random() ** 2)
                 with lock:
                     known = newest[user]
                 if rnd.random() < write_share:
-                    event_id = f"l{rnd.getrandbits(60):x}"
+                    event_id = f"{salt}-{rnd.getrandbits(60):x}"
                     answer = client.execute_command("TASK.FINISH", FIRST_UID + user, "node-1", event_id, CHANGES)
                     version = json.loads(answer)["snapshot"]["version"]
                 else:
@@ -65,9 +64,5 @@ def _run(stack: PrivateStack, write_share: float, seconds: float) -> int:
                 with lock:
                     newest[user] = max(newest[user], version)
 
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_together(ask, CLIENTS)
     return sum(stale)

@@ -2,74 +2,38 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
-from random import Random
 
-import MySQLdb
-
-from bench.foreign_clients import FIRST_UID, USERS, redis_benchmark
+from bench import direct
+from bench.baseline import Baseline
+from bench.foreign_clients import RANDOM_UID, redis_benchmark, slap_writes
 from bench.measures import Measure
+from bench.progress import say
+from bench.reads import requests_for
 from deploy.local.private_stack import PrivateStack
 
-FINISH = ("TASK.FINISH", "1__rand_int__", "node-1")
 CHANGES = '[{"task":1,"period":"once","op":"add","value":1}]'
 DIRECT_THREADS = 16
-DIRECT_S = 4.0
-DEADLOCK = 1213
+DIRECT_S = 3.0
+SECONDS = 2.0
+AT_MOST = 60_000
 
 
 def measure(stack: PrivateStack) -> Iterator[Measure]:
-    direct = _direct_writes_per_s(stack)
-    for clients, requests in ((50, 30_000), (200, 40_000)):
-        ours = redis_benchmark(stack, *FINISH, f"w{clients}-__rand_int__", CHANGES, clients=clients, requests=requests)
+    directly = Baseline(lambda: direct.writes_per_s(stack, DIRECT_THREADS, DIRECT_S))
+    direct_per_s = direct.writes_per_s(stack, DIRECT_THREADS, 1.0)
+    for clients, bar, aim in ((50, 2.5, 4), (200, 5, 8)):
+        requests = requests_for(bar * direct_per_s, SECONDS, AT_MOST)
+        say(f"writes: {clients} clients, {requests:,} requests")
+        ours, theirs = directly.around(lambda: redis_benchmark(stack, *finish(), clients=clients, requests=requests))  # noqa: B023  # at once
         what = f"{DIRECT_THREADS} threads straight to the master"
-        yield Measure(f"TASK.FINISH, {clients} clients", ours.per_s, "/s", direct, what)
+        yield Measure(f"TASK.FINISH, {clients} clients", ours.per_s, "/s", theirs, what, bar, aim)
+        say(f"writes: {clients} C clients straight to the master")
+        slap = slap_writes(stack, clients, requests_for(direct_per_s, SECONDS, AT_MOST))
+        yield Measure(f"TASK.FINISH, {clients} clients beside as many", ours.per_s, "/s", [slap.per_s], f"mariadb-slap, {clients} clients")
 
 
-def _direct_writes_per_s(stack: PrivateStack) -> float:
-    """Event insert, task upsert, state update in one transaction, READ COMMITTED, deadlocks repeated."""
-    account = stack.configuration().databases.accounts.workers
-    until = time.monotonic() + DIRECT_S
-    counts = [0] * DIRECT_THREADS
-
-    def write(number: int) -> None:
-        rnd = Random(number)
-        connection = MySQLdb.connect(
-            host="127.0.0.1", port=stack.master.port, user=account.user, password=account.password, database="tasksys_user"
-        )
-        cursor = connection.cursor()
-        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        while time.monotonic() < until:
-            uid, event_id = FIRST_UID + rnd.randrange(USERS), f"d{number}-{rnd.getrandbits(60):x}"
-            while not _write_once(connection, uid, event_id):
-                pass
-            counts[number] += 1
-        connection.close()
-
-    started_at = time.monotonic()
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(DIRECT_THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sum(counts) / (time.monotonic() - started_at)
-
-
-def _write_once(connection: MySQLdb.Connection, uid: int, event_id: str) -> bool:
-    """False for a deadlock: nothing happened."""
-    cursor = connection.cursor()
-    try:
-        cursor.execute("INSERT INTO applied_event (uid, event_id, result, day) VALUES (%s, %s, '[]', UTC_DATE())", (uid, event_id))
-        cursor.execute(
-            "INSERT INTO user_task VALUES (%s, 1, 'once', 1, 0, NULL, NULL, 0) ON DUPLICATE KEY UPDATE progress = progress + 1", (uid,)
-        )
-        cursor.execute("UPDATE user_state SET version = version + 1 WHERE uid = %s", (uid,))
-        connection.commit()
-    except MySQLdb.OperationalError as error:
-        connection.rollback()
-        if error.args[0] != DEADLOCK:
-            raise
-        return False
-    return True
+def finish() -> tuple[str, ...]:
+    """With event ids that no earlier call used: a repeated event changes nothing, and would be no durable write."""
+    return ("TASK.FINISH", RANDOM_UID, "node-1", f"{time.monotonic_ns():x}-__rand_int__-__rand_int__-__rand_int__", CHANGES)

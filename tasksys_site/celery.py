@@ -16,7 +16,7 @@ from celery import Celery
 
 from tasksys_site.configuration import in_project, load
 
-ROLL_UP, DELETE_OLD = "apps.dbsvr.roll_up", "apps.dbsvr.delete_old_samples"
+ROLL_UP, DELETE_OLD, CANARY = "apps.dbsvr.roll_up", "apps.dbsvr.delete_old_samples", "apps.dbsvr.canary_round"
 
 configuration = load()
 _timeouts = {"socket_timeout": 1.0, "socket_connect_timeout": 1.0, "retry_on_timeout": False}
@@ -45,4 +45,10 @@ app.conf.update(
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
     },
 )
+if configuration.canary.users:
+    app.conf.beat_schedule["canary"] = {
+        "task": CANARY,
+        "schedule": float(configuration.canary.every_s),
+        "options": {"expires": configuration.canary.every_s - 1},
+    }
 app.autodiscover_tasks(["apps.dbsvr"])

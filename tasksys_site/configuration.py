@@ -10,16 +10,30 @@ Environment: `TASKSYS_<SECTION>__<KEY>`, for example `TASKSYS_WEB__PORT=7381`; l
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENVIRONMENT_PREFIX = "TASKSYS_"
 FILE_VARIABLE = "TASKSYS_CONFIG"
+MAX_UID = 2**63 - 1
+SECOND_HALF = 5_000_000_000
+"""Without dbsvr.segments, of two DBSvrs the first owns the uids below it."""
+
+LARGEST_UID = 2**63 - 1
+QUEUES_PER_INSTANCE = 3
+EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -91,6 +105,8 @@ class Instance(Section):
     auth_user: str = ""
     auth_secret_file: Path | None = None
     """With a user and a secret, clients must `AUTH user secret` first."""
+    metrics_port: int = Field(0, ge=0, le=65535)
+    """Prometheus' port on the same host, without AUTH; 0: none."""
 
     @model_validator(mode="after")
     def _user_and_secret_together(self) -> Instance:
@@ -99,10 +115,25 @@ class Instance(Section):
         return self
 
 
+class Segment(Section):
+    """A range of users, and the DBSvr that owns it when all is well."""
+
+    name: Name
+    first: int = Field(ge=1, le=MAX_UID)
+    last: int = Field(ge=1, le=MAX_UID)
+    home: Name
+
+
 class DBSvr(Section):
     """What all instances share: rhythm, bounds, and the instances themselves."""
 
-    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00)}
+    instances: dict[Name, Instance] = Field(
+        {
+            "a": Instance(port=7301, queue_key=0x7301_00, metrics_port=7311),
+            "b": Instance(port=7302, queue_key=0x7302_00, metrics_port=7312),
+        },
+        min_length=1,
+    )
     run_dir: Path = Path("var/run")
     """Folder of the local sockets on which a front and its workers talk."""
     beat_ms: int = Field(100, ge=10)
@@ -121,6 +152,59 @@ class DBSvr(Section):
     max_output_bytes: int = Field(8 * 1024 * 1024, ge=64 * 1024)
     """Answers a client may leave unread before he is cut."""
     event_retention_days: int = Field(30, ge=1)
+    segments: tuple[Segment, ...] = ()
+    """Which DBSvr owns which users. Empty: the first owns all, or two share them at SECOND_HALF."""
+    lease_ms: int = Field(2_000, ge=200)
+    """An owner uses replicas only while its last look at the ownership is younger; who takes over waits so long."""
+    takeover_after_ms: int = Field(600, ge=100)
+    """The other DBSvr takes over when the owner's tick has stood still for so long and its users ask."""
+    hold_ms: int = Field(30_000, ge=1_000)
+    """A segment changes its owner at most once in this time."""
+    give_back_after_ms: int = Field(10_000, ge=0)
+    """A segment goes back when its home has been healthy for so long."""
+
+    @model_validator(mode="after")
+    def _queue_keys_differ(self) -> DBSvr:
+        for (name, one), (other_name, other) in itertools.combinations(self.instances.items(), 2):
+            if one.host == other.host and abs(one.queue_key - other.queue_key) < QUEUES_PER_INSTANCE:
+                raise ValueError(
+                    f"the queue keys of {name} and {other_name} overlap: each has the {QUEUES_PER_INSTANCE} keys from queue_key on"
+                )
+        return self
+
+    @property
+    def segment_list(self) -> tuple[Segment, ...]:
+        """The segments, all users covered, in the order of their uids."""
+        if self.segments:
+            return tuple(sorted(self.segments, key=lambda segment: segment.first))
+        first, *others = self.instances
+        if not others:
+            return (Segment(name="all", first=1, last=MAX_UID, home=first),)
+        return (
+            Segment(name="low", first=1, last=SECOND_HALF - 1, home=first),
+            Segment(name="high", first=SECOND_HALF, last=MAX_UID, home=others[0]),
+        )
+
+    def home_of(self, uid: int) -> str:
+        """The DBSvr that owns this user when all is well."""
+        return next(segment.home for segment in self.segment_list if segment.first <= uid <= segment.last)
+
+    @model_validator(mode="after")
+    def _segments_cover_all(self) -> DBSvr:
+        if not self.segments and len(self.instances) > 2:
+            raise ValueError("more than two instances: say in dbsvr.segments which owns which users")
+        if len({segment.name for segment in self.segments}) != len(self.segments):
+            raise ValueError("the names of dbsvr.segments must differ")
+        next_uid = 1
+        for segment in self.segment_list:
+            if segment.home not in self.instances:
+                raise ValueError(f"dbsvr.segments: {segment.name} has its home at {segment.home!r}, which is no instance")
+            if segment.first != next_uid or segment.last < segment.first:
+                raise ValueError(f"dbsvr.segments: {segment.name} must begin at uid {next_uid}: every uid belongs to exactly one segment")
+            next_uid = segment.last + 1
+        if next_uid != MAX_UID + 1:
+            raise ValueError(f"dbsvr.segments: nobody owns the uids from {next_uid} on; the last segment must end at {MAX_UID}")
+        return self
 
 
 class CacheNode(Section):
@@ -168,6 +252,22 @@ class Web(Section):
     """For one request of a logic server, with all repeats underneath."""
 
 
+class Canary(Section):
+    """The reserved users whom the canary writes and reads, to see the promises kept."""
+
+    first_uid: int = Field(LARGEST_UID - 1023, ge=1, le=LARGEST_UID)
+    """From here to the largest uid all are reserved: the API refuses them."""
+    users: int = Field(64, ge=0)
+    """How many of them the canary uses in turn; 0: no canary."""
+    every_s: int = Field(10, ge=5)
+
+    @model_validator(mode="after")
+    def _users_fit(self) -> Canary:
+        if self.users > LARGEST_UID - self.first_uid + 1:
+            raise ValueError(f"users: there are only {LARGEST_UID - self.first_uid + 1} uids from first_uid on")
+        return self
+
+
 class Configuration(BaseSettings):
     """Everything Tasksys can be told."""
 
@@ -177,22 +277,35 @@ class Configuration(BaseSettings):
 
     var_dir: Path = Path("var")
     databases: Databases = Databases()
-    dbsvr: DBSvr = DBSvr()
+    dbsvr: DBSvr = Field(default_factory=DBSvr)
     cache: Cache = Cache()
     broker: Broker = Broker()
     web: Web = Web()
+    canary: Canary = Canary()
 
     @classmethod
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (named["init_settings"], named["env_settings"], TomlConfigSettingsSource(settings_cls, configuration_file()))
+        file = TomlConfigSettingsSource(settings_cls, configuration_file())
+        chosen: list[PydanticBaseSettingsSource] = [named["init_settings"], named["env_settings"], file]
+        if not file().get("dbsvr", {}).get("instances"):
+            # The environment may change one thing of a default DBSvr. A file that names any of them names them all: merged with the
+            # defaults, a host with one DBSvr could not be configured.
+            default = {name: instance.model_dump() for name, instance in DBSvr().instances.items()}
+            chosen.append(InitSettingsSource(settings_cls, init_kwargs={"dbsvr": {"instances": default}}))
+        return tuple(chosen)
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Configuration:
-        ports = [self.web.port, *(instance.port for instance in self.dbsvr.instances.values())]
-        if len(set(ports)) != len(ports):
-            raise ValueError(f"web.port and the ports of dbsvr.instances must differ: {ports}")
+        listeners = [(self.web.host, self.web.port)]
+        for instance in self.dbsvr.instances.values():
+            listeners += [(instance.host, port) for port in (instance.port, instance.metrics_port) if port]
+        for (host, port), (other_host, other_port) in itertools.combinations(listeners, 2):
+            if port == other_port and (host == other_host or {host, other_host} & EVERY_ADDRESS):
+                raise ValueError(
+                    f"web.port and the ports and metrics ports of dbsvr.instances must differ on one host: {port} is there twice"
+                )
         return self
 
     def instance(self, name: str) -> Instance:

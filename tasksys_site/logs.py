@@ -55,6 +55,11 @@ def logging_configuration(level: str = "INFO") -> dict[str, Any]:
         "formatters": {"key_value": {"()": "tasksys_site.logs.KeyValueFormatter"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "key_value"}},
         "root": {"handlers": ["stderr"], "level": level},
-        # Django's own set-up gives this logger handlers of its own; one line an event is enough.
-        "loggers": {"django": {"handlers": [], "level": level, "propagate": True}},
+        "loggers": {
+            # Django's own set-up gives this logger handlers of its own; one line an event is enough.
+            "django": {"handlers": [], "level": level, "propagate": True},
+            # Celery says of each task that it came and that it went well: two lines for nothing. One that fails is an error.
+            "celery.worker.strategy": {"level": "WARNING"},
+            "celery.app.trace": {"level": "WARNING"},
+        },
     }

@@ -6,13 +6,13 @@ processes, started once a session; `fresh_stack` is one of a test's own, for tes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from deploy.local.private_stack import PrivateStack
+from deploy.local.private_stack import Endpoints, PrivateStack
 from tests import session
 from tests.consistency.doubles import break_on_purpose
 from tests.stack.leftovers import assert_nothing_is_left
@@ -60,9 +60,16 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     made: list[PrivateStack] = []
 
     def make(
-        replicas: int = 1, double: str = "", before: Callable[[PrivateStack], object] | None = None, **settings: object
+        replicas: int = 1,
+        double: str = "",
+        endpoints: Endpoints | None = None,
+        before: Callable[[PrivateStack], object] | None = None,
+        instances: Sequence[str] = ("a",),
+        **settings: object,
     ) -> PrivateStack:
-        stack = PrivateStack(tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings)
+        stack = PrivateStack(
+            tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances
+        )
         made.append(stack)
         break_on_purpose(stack, double)
         stack.start_databases()

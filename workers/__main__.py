@@ -1,4 +1,4 @@
-"""`python -m workers PROCESS`: the DBSvr's processes, each startable alone."""
+"""`python -m workers PROCESS`: the DBSvr's processes, each startable alone, and what an operator may tell them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ def main(arguments: list[str] | None = None) -> int:
         if name == "slave_db_svr":
             process.add_argument("--replica", required=True, help="which replica, as named in databases.replicas")
     processes.add_parser("check", help="test configuration, databases, replication and kernel limits; starts nothing")
+    adopting = processes.add_parser(
+        "adopt", help="make a restored or former master the master of a new generation; what it lacks is given up"
+    )
+    adopting.add_argument("endpoint", help="host:port of a database that takes writes")
+    rebuilding = processes.add_parser("rebuilt", help="say that a replica, refused for what it holds, was rebuilt from the master")
+    rebuilding.add_argument("replica", help="which replica, as named in databases.replicas")
+    rebuilding.add_argument("--instance", required=True, help="which DBSvr, as named in dbsvr.instances")
     chosen = parser.parse_args(arguments)
     try:
         configuration = load()
@@ -29,6 +36,14 @@ def main(arguments: list[str] | None = None) -> int:
             from workers.check import check
 
             return check(configuration, sys.stdout)
+        if chosen.process == "adopt":
+            from workers.operate import adopt
+
+            return adopt(configuration, chosen.endpoint, sys.stdout)
+        if chosen.process == "rebuilt":
+            from workers.operate import rebuilt
+
+            return rebuilt(configuration, chosen.instance, chosen.replica, sys.stdout)
         configuration.instance(chosen.instance)
         return _run(chosen, configuration)
     except ConfigurationError as error:

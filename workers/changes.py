@@ -6,7 +6,7 @@ Pure functions over plain values: `master_db_svr` reads a user, applies the chan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -49,7 +49,9 @@ def apply_changes(user: User, changes: list[Change], now_ms: int) -> list[Change
         record = records.get(key)
         if record is None:
             # A copy: when a later change is refused, the user must be as before.
-            record = records[key] = replace(user.tasks.get(key) or Record())
+            old = user.tasks.get(key)
+            record = Record() if old is None else Record(old.progress, old.state, old.completed_at, old.claimed_at, old.revision)
+            records[key] = record
         result = _apply(record, change, now_ms)
         points += result.points
         results.append(result)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from tasksys_site.configuration import Configuration, ConfigurationError, configuration_file
+from tasksys_site.configuration import Configuration, ConfigurationError, Instance, configuration_file
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, StatementRefused, master_faults, replica_faults, replication_health
 from workers.lanes import LANE_CAPACITY
 from workers.messages import TICKET
@@ -104,3 +104,20 @@ def _instances(configuration: Configuration) -> Iterator[Finding]:
             answers = caller.connect_ex((instance.host, instance.port)) == 0
         state = "its front answers" if answers else "nothing listens there yet"
         yield Finding(True, f"DBSvr {name} at {instance.host}:{instance.port}: {state}")
+        if instance.metrics_port:
+            yield _metrics(name, instance)
+
+
+def _metrics(name: str, instance: Instance) -> Finding:
+    where = f"metrics of DBSvr {name} at {instance.host}:{instance.metrics_port}"
+    try:
+        with socket.create_connection((instance.host, instance.metrics_port), timeout=1.0) as caller:
+            caller.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            answer = caller.makefile("rb").read()
+    except ConnectionRefusedError:
+        return Finding(True, f"{where}: nothing listens there yet")
+    except OSError as error:
+        return Finding(False, f"{where}: {error}; is the port another program's? Set dbsvr.instances.{name}.metrics_port")
+    if f'front_info{{instance="{name}"'.encode() in answer:
+        return Finding(True, f"{where}: its front answers")
+    return Finding(False, f"{where}: the port is taken by another program; set dbsvr.instances.{name}.metrics_port")

@@ -48,6 +48,7 @@ class Commands:
 
     def admit(self, client: Client) -> bool:
         if len(self._clients) >= self._max_clients:
+            self._dispatch.counts.connections_refused += 1
             return False
         self._last_client_id += 1
         client.client_id = self._last_client_id
@@ -65,7 +66,7 @@ class Commands:
 
     def note_cut(self, why: str) -> None:
         self._dispatch.counts.connections_cut += 1
-        self._log.warning("cut a client: %s", why)
+        self._log.warning('cut a client why="%s"', why)
 
     def count_error(self, code: str) -> None:
         self._dispatch.counts.errors[code] += 1
@@ -101,17 +102,15 @@ class Commands:
     def _finish(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 5:
             raise BadArgument("usage: TASK.FINISH uid node event_id changes")
-        uid, event_id = parse_uid(words[1]), parse_event_id(words[3])
-        parse_node(words[2])
+        uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
         parse_changes(words[4])
-        self._dispatch.accept_write(client, FINISH, uid, event_id, words[4], now)
+        self._dispatch.accept_write(client, FINISH, uid, node, event_id, words[4], now)
 
     def _clear(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 4:
             raise BadArgument("usage: TASK.CLEAR uid node event_id")
-        uid, event_id = parse_uid(words[1]), parse_event_id(words[3])
-        parse_node(words[2])
-        self._dispatch.accept_write(client, CLEAR, uid, event_id, b"", now)
+        uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
+        self._dispatch.accept_write(client, CLEAR, uid, node, event_id, b"", now)
 
     def _stats(self, client: Client, words: Words, now: float) -> None:
         client.pending.append(bulk(msgspec.json.encode(stats(self._dispatch, self.connections, now))))
@@ -120,6 +119,26 @@ class Commands:
         if len(words) != 2:
             raise BadArgument("usage: TASK.EXPLAIN uid")
         client.pending.append(bulk(msgspec.json.encode(explain(self._dispatch, parse_uid(words[1]), now))))
+
+    def _peer(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: TASK.PEER name")
+        client.peer = parse_node(words[1])
+        client.pending.append(b"+OK\r\n")
+
+    def _give(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 3:
+            raise BadArgument("usage: TASK.GIVE segment to")
+        self._dispatch.takeovers.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
+
+    def _rebuilt(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: TASK.REBUILT replica")
+        name = words[1].decode(errors="replace")
+        replicas = self._dispatch.servers.replicas
+        if name not in replicas:
+            raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
+        client.pending.append(b":%d\r\n" % self._dispatch.accept_rebuilt(name))
 
     # -- what every client of the Redis protocol may say
 
@@ -212,6 +231,9 @@ class Commands:
         b"TASK.CLEAR": _clear,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
+        b"TASK.PEER": _peer,
+        b"TASK.GIVE": _give,
+        b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,
         b"ECHO": _echo,
         b"HELLO": _hello,

@@ -9,34 +9,44 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tasksys_site.configuration import DBSvr
+from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
 from workers.lanes import Lanes
+from workers.lost_writes import SHOWN, Acknowledged, AcknowledgedWrite, LostWrites
 from workers.messages import (
     MASTER_ONLY,
     NEVER_MS,
     Base,
     ClearTurn,
     Down,
+    Endpoints,
     FromWorker,
     Leave,
     Reads,
     Ready,
     ReplicaHealth,
+    Segments,
     Ticked,
     Welcome,
     Write,
     Writes,
     message_type,
 )
-from workers.protocol import MasterDown, Overloaded, TimedOut
+from workers.pair import Pair
+from workers.protocol import BadArgument, MasterDown, Overloaded, TimedOut
 from workers.queues import QueueGone
 from workers.replies import Replies
 from workers.requests import CLEAR, FINISH, READ, Gather, Request
+from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
+from workers.takeovers import Takeovers
+from workers.timelines import Known
 from workers.user_info import UserInfo
+from workers.watermark import Watermark
 from workers.worker_links import WorkerLinks
 
 if TYPE_CHECKING:
@@ -46,31 +56,58 @@ if TYPE_CHECKING:
 RETRY_AFTER_MS = 50
 LOST_AFTER_S = 5.0
 """So long after its time is over a queued write must have been decided, or its ticket was lost."""
+BLIND_WAIT_S = 2.0
+"""A front that remembers nothing waits so long for every replica's word before a master worker may claim."""
 
 
 class Dispatch:
-    def __init__(self, instance: str, settings: DBSvr, queue_key: int, replica_names: list[str], log: logging.Logger) -> None:
+    def __init__(
+        self,
+        instance: str,
+        settings: DBSvr,
+        queue_key: int,
+        replica_names: list[str],
+        watermark: Watermark,
+        keep_lost: Callable[[int, list[AcknowledgedWrite]], str],
+        log: logging.Logger,
+    ) -> None:
+        """`keep_lost` puts lost writes of a generation where an operator finds them, and says where."""
         self.instance = instance
         self.run_id = secrets.randbits(32)
         self.started_at = time.time()
         self._settings = settings
         self._log = log
         self.users = UserInfo(settings.max_stamps)
-        self.servers = Servers(replica_names, settings.spill_ms)
+        self.servers = Servers(replica_names, settings.spill_ms, watermark)
+        self.acknowledged = Acknowledged()
+        self.lost: LostWrites | None = None
+        """What the last break of the master's timeline has cost."""
+        self._keep_lost = keep_lost
+        self.pair = Pair(instance, settings, watermark.possessed)
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
         self.table: dict[int, Request] = {}
         """All requests without an outcome, by id, in order of arrival."""
         self._last_request_id = 0
-        self._links = WorkerLinks()
+        self._deadline_s = settings.deadline_ms / 1000
+        self._links = WorkerLinks(self._end_turn)
+        self._unwelcomed: WorkerLink | None = None
+        self._began_at = time.monotonic()
+        # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
+        self._to_hand_over: dict[int, Request] = {}
+        self._replica_lane_was_fed = False
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
+        self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
+        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.table, log)
+        self._away: dict[str, str] = {}
+        """Why a server cannot be used, as its worker said last."""
 
     # -- from clients
 
     def accept_read(self, client: Client, uid: int, now: float, gather: Gather | None = None, place: int = 0) -> None:
         self._last_request_id += 1
-        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._settings.deadline_ms / 1000) * 1000))
+        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._deadline_s) * 1000))
         if gather is None:
             client.pending.append(request)
         else:
@@ -90,14 +127,17 @@ class Dispatch:
                 return
         self._route(request, now)
 
-    def accept_write(self, client: Client, kind: str, uid: int, event_id: str, payload: bytes, now: float) -> None:
+    def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
         self._last_request_id += 1
-        request = Request(self._last_request_id, kind, uid, client, now, int((now + self._settings.deadline_ms / 1000) * 1000))
+        request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
         if len(self.table) >= self._settings.backlog:
             self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
+            return
+        if not self.pair.ownership.is_alone and self.pair.ownership.rows and not self.pair.is_ours(uid):
+            self._forward(request, node, event_id, payload, now)
             return
         if self.servers.master.is_down:
             self._replies.fail(request, MasterDown(self.servers.master.sentence))
@@ -115,13 +155,37 @@ class Dispatch:
         client.writes[uid] = request
         self.users.accept_write(uid, now)
         if self.servers.master.is_ready:
-            self._hand_over(request, now)
+            self._hand_over(request)
+
+    def _forward(self, request: Request, node: str, event_id: str, payload: bytes, now: float) -> None:
+        """Hand a write to the DBSvr that owns its user. What came from there is never handed back."""
+        client, uid = request.client, request.uid
+        self.pair.note_demand(uid, boottime())
+        owner = self.pair.owner_of(uid)
+        words = [b"TASK.FINISH" if request.kind == FINISH else b"TASK.CLEAR", b"%d" % uid, node.encode(), event_id.encode()]
+        if request.kind == FINISH:
+            words.append(payload)
+        if owner is None or client.peer or not self.forwarding.forward(owner, request, words, now):
+            self._replies.fail(request, self.pair.refusal(uid))
+            return
+        client.writes[uid] = request
+
+    def _settle_forwarded(self, request: Request) -> None:
+        if request.client.writes.get(request.uid) is request:
+            del request.client.writes[request.uid]
+        followers, request.followers = request.followers or (), None
+        for follower in followers:
+            if not follower.answered:
+                self._route(follower, time.monotonic())
 
     def _route(self, request: Request, now: float) -> None:
         uid, users = request.uid, self.users
         reason: str | None = None
         if not self.servers.base:
             reason = "fresh_start"
+        elif not self.pair.is_whole and not self._may_use_replicas(uid):
+            reason = "not_owner"
+            request.accept_number = -1  # nor is it for storing (INV 8)
         elif users.is_in_flight(uid):
             reason = "in_flight"
             request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
@@ -131,13 +195,22 @@ class Dispatch:
                 self.counts.reads_safe += 1
             else:
                 reason = self._master_reason(request, now)
+                request.waits_for_replication = reason is None
         if reason is not None and self.servers.master.is_down:
-            if reason in ("in_flight", "fresh_start"):
+            if reason in ("in_flight", "fresh_start", "not_owner"):
                 self._close(request)
                 self._replies.fail(request, MasterDown(self.servers.master.sentence))
                 return
-            reason = None  # a replica that catches up can still answer it
+            reason, request.waits_for_replication = None, True  # a replica that catches up can still answer it
         self._send_read(request, reason, now)
+
+    def _may_use_replicas(self, uid: int) -> bool:
+        now = boottime()
+        if self.pair.is_sure(uid, now):
+            return True
+        if self.pair.owner_of(uid) is not None:
+            self.pair.note_demand(uid, now)
+        return False
 
     def _send_read(self, request: Request, reason: str | None, now: float) -> None:
         request.reason = reason
@@ -152,40 +225,66 @@ class Dispatch:
             self._mend_queues(now)
 
     def _wake_for_replica_lane(self) -> None:
-        for name in self.servers.replicas:
-            self._links.wake(name)
-        # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
-        if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
-            self._links.wake(MASTER)
+        if not self._replica_lane_was_fed:
+            self._replica_lane_was_fed = True
+            for name in self.servers.replicas:
+                self._links.wake(name)
 
-    def _hand_over(self, request: Request, now: float) -> None:
-        """Give a write to the master's worker: the payload over the socket first, then the ticket."""
-        is_clear = request.kind == CLEAR
-        link = self._links.get(MASTER)
-        if link is None:
-            return  # it has just gone; the next life is handed everything undecided
-        link.send(Write(request.request_id, request.uid, request.event_id, request.payload, is_clear))
-        if is_clear:
-            request.expires_at_ms = NEVER_MS  # its turn may come long after its client has given up waiting
-        try:
-            (self.lanes.clear if is_clear else self.lanes.finish).put(request, 1, now)
-        except QueueGone:
-            self._mend_queues(now)
+    def _hand_over(self, request: Request) -> None:
+        """Give a write to the master's worker, at the end of this turn."""
+        self._to_hand_over[request.request_id] = request
         self._links.wake(MASTER)
-        if is_clear:
-            self._offer_clear_turn(now)
+
+    def _end_turn(self) -> None:
+        """Before the workers are woken: what is cheaper once for all requests of a turn."""
+        try:
+            if self._to_hand_over:
+                self._hand_over_now(time.monotonic())
+            if self._replica_lane_was_fed:
+                self._replica_lane_was_fed = False
+                # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
+                if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
+                    self._links.wake(MASTER)
+        except QueueGone:
+            self._mend_queues(time.monotonic())
+
+    def _hand_over_now(self, now: float) -> None:
+        """The payloads over the socket first, then the tickets. Raises QueueGone."""
+        requests, self._to_hand_over = self._to_hand_over, {}
+        link = self._links.get(MASTER)
+        if link is None or not self.servers.master.is_ready:
+            return  # its worker has just gone; the next life is handed everything undecided
+        requests = {number: each for number, each in requests.items() if number in self.table and each.lane is None}
+        link.send_all([Write(each.request_id, each.uid, each.event_id, each.payload, each.kind == CLEAR) for each in requests.values()])
+        for request in requests.values():
+            if request.kind == FINISH:
+                self.lanes.finish.put(request, 1, now)
+            else:
+                request.expires_at_ms = NEVER_MS  # its turn may come long after its client has given up waiting
+                self.lanes.clear.put(request, 1, now)
+                self._offer_clear_turn(now)
+
+    def may_have_work(self, server: str) -> bool:
+        """May a ticket wait that this server's worker would take? Asked when it goes to sleep."""
+        lanes = self.lanes
+        if server == MASTER and (lanes.finish.sent or lanes.master.sent or lanes.clear.sent):
+            return True
+        try:
+            return lanes.query_depth() > (self._settings.spill_depth if server == MASTER else 0)
+        except QueueGone:
+            return True  # it will find out, too
 
     # -- from workers
 
     def greet(self, link: WorkerLink) -> None:
         """A worker has said who it is. Of two for the same database the newer stays."""
         if not self.servers.knows(link.server):
-            self._log.error("a worker for %r came, which is no server of ours; cutting it", link.server)
+            self._log.error("cut a worker that came for no server of ours server=%r", link.server)
             link.close()
             return
         before = self._links.get(link.server)
         if before is not None:
-            self._log.warning("a second worker came for server=%s pid=%s; the older leaves pid=%s", link.server, link.pid, before.pid)
+            self._log.warning("a second worker came, the older leaves server=%s pid=%s older_pid=%s", link.server, link.pid, before.pid)
             before.send(Leave())
             before.close()
             self.part(before)
@@ -193,13 +292,28 @@ class Dispatch:
         if self.lanes.are_gone():
             self._mend_queues(time.monotonic())
             return  # that ended this life too; the worker comes again
+        self.servers.connect(link.server, link.pid)
+        if link.server == MASTER and self.servers.is_blind and time.monotonic() - self._began_at < BLIND_WAIT_S:
+            self._unwelcomed = link  # the replicas first
+        else:
+            self._welcome(link)
+
+    def _welcome(self, link: WorkerLink) -> None:
         if link.server == MASTER:
             # Before it can look: a ticket of the life before it would be without its payload here, and make it wait for that in vain.
             now = time.monotonic()
             for request in self.lanes.take_back_masters():
                 self._send_read(request, request.reason, now)
-        link.send(Welcome(self.run_id, self.lanes.queue_key, self.servers.generation, self.servers.base))
-        self.servers.connect(link.server, link.pid)
+        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known, self.pair.ownership.possessed))
+
+    def _welcome_the_master(self) -> None:
+        """A front without memory lets the replicas speak first: by what they show, the claim can tell a master that went back."""
+        link = self._unwelcomed
+        if link is None or (self.servers.is_blind and time.monotonic() - self._began_at < BLIND_WAIT_S):
+            return
+        self._unwelcomed = None
+        if self._links.get(MASTER) is link:
+            self._welcome(link)
 
     def part(self, link: WorkerLink) -> None:
         """A worker's connection has ended. The marks of undecided writes stay until the successor's fresh tick (INV 3)."""
@@ -211,74 +325,150 @@ class Dispatch:
             return  # superseded: what it says now is decided anew by its successor
         now = time.monotonic()
         if isinstance(frame, Reads):
-            self._take_reads(link.server, frame, now)
+            self._take_reads(link, frame, now)
         elif isinstance(frame, Writes):
             self._take_writes(frame, now)
         elif isinstance(frame, Ticked):
-            self._note_tick(link.server, frame.generation, frame.tick, now)
+            self._note_tick(link, frame.generation, frame.tick, now)
         elif isinstance(frame, Ready):
             self._begin_life(frame, now)
         elif isinstance(frame, Down):
-            self._log.warning("server=%s is away: %s", link.server, frame.sentence)
+            self._say_away(link.server, frame.sentence)
             self.servers.note_down(link.server, frame.sentence, now)
         elif isinstance(frame, ReplicaHealth):
+            self._note_switch(link.server, self.servers.replicas[link.server].endpoint, frame.endpoint)
             self.servers.note_health(link.server, frame)
+        elif isinstance(frame, Segments):
+            self.takeovers.note(frame)
+        elif isinstance(frame, Endpoints):
+            self._note_endpoints(link.server, frame)
+        if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
+            del self._away[link.server]
+            self._log.info("a server can be used again server=%s", link.server)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
         self._replies.flush()
 
+    def _say_away(self, server: str, sentence: str) -> None:
+        """Once, not at every try of its worker."""
+        if self._away.get(server) != sentence:
+            self._away[server] = sentence
+            self._log.warning('a server cannot be used server=%s why="%s"', server, sentence)
+
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
-        if self.servers.went_back(ready):
-            self._log.error("ticks went back to %d: the master was restored to an earlier state", ready.tick)
-        if self.servers.begin_life(ready, now):
+        self._note_switch(MASTER, self.servers.master.endpoint, ready.endpoint)
+        if ready.cause:
+            self.pair.forget()
+        beginning = self.servers.begin_life(ready, now)
+        if beginning.ended is not None:
+            self._begin_generation(ready, beginning.ended)
+        if beginning.is_new_base:
             self.users.raise_floor(ready.tick, "start")
-            self._tell_base()
+            self.acknowledged.begin(ready.tick)
+            self.lanes.set_generation(ready.generation)
+            for link in self._links.all():
+                if link.server != MASTER:
+                    link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
+            request.may_have_happened = True
             # It may have been committed before the fresh tick, and never after it by anyone but us.
             self.users.raise_stamp(request.uid, ready.tick)
             if request.answered and request.kind == FINISH:
                 self._decide(request, ready.tick, now)
             else:
-                self._hand_over(request, now)
+                self._hand_over(request)
         for request in reads:
             self._send_read(request, request.reason, now)
 
+    def _note_switch(self, server: str, before: str, endpoint: str) -> None:
+        if before and before != endpoint:
+            self.counts.switches[server] += 1
+            self._log.warning("a server is reached by another endpoint server=%s endpoint=%s before=%s", server, endpoint, before)
+
+    def _begin_generation(self, ready: Ready, ended: Known) -> None:
+        """The master's timeline has broken: old stamps mean nothing any more, and what it lacks is lost (and named)."""
+        self.users.begin_generation(ready.tick)
+        ticks = max(0, ended.tick - ready.fork_tick)
+        writes, is_complete = self.acknowledged.after(ready.fork_tick)
+        is_complete = is_complete or not ticks
+        self.counts.generation_rises[ready.cause] += 1
+        self.counts.lost_writes += len(writes)
+        self._log.error(
+            "a new generation begins generation=%d cause=%s endpoint=%s fork_tick=%d ended_generation=%d newest_tick=%d ticks_lost=%d"
+            " writes_lost=%d complete=%s",
+            ready.generation,
+            ready.cause,
+            ready.endpoint,
+            ready.fork_tick,
+            ended.generation,
+            ended.tick,
+            ticks,
+            len(writes),
+            "yes" if is_complete else "no",
+        )
+        file = self._keep_lost(ended.generation, writes) if writes else ""
+        for write in writes[:SHOWN]:
+            self._log.error("an acknowledged write is lost uid=%d event_id=%s", write.uid, write.event_id)
+        if len(writes) > SHOWN:
+            self._log.error("more acknowledged writes are lost more=%d file=%s", len(writes) - SHOWN, file)
+        self.lost = LostWrites(ready.generation, ready.cause, ready.fork_tick, ticks, len(writes), is_complete, writes[:SHOWN], file)
+
     def _tell_base(self) -> None:
-        self.lanes.set_generation(self.servers.generation)
         for link in self._links.all():
-            if link.server != MASTER:
+            if link.server != MASTER and self.servers.replicas[link.server].is_admitted:
                 link.send(Base(self.servers.generation, self.servers.base))
+
+    def _note_endpoints(self, server: str, frame: Endpoints) -> None:
+        view = self.servers.master if server == MASTER else self.servers.replicas[server]
+        view.endpoints = frame.endpoints
+        if server == MASTER and frame.warning != self.servers.master.warning:
+            self.servers.master.warning = frame.warning
+            if frame.warning:
+                self._log.error('two masters take writes why="%s"', frame.warning)
+            else:
+                self._log.info("only one master takes writes again")
+
+    def accept_rebuilt(self, name: str) -> bool:
+        """An operator says that this replica was rebuilt from the master. False when it was not refused for a fork."""
+        self._log.warning("an operator says that a replica was rebuilt replica=%s", name)
+        return self.servers.accept_rebuilt(name)
 
     def _follows(self, request: Request) -> bool:
         first = self._clears.get((request.uid, request.event_id))
         return request.kind == CLEAR and first is not request
 
-    def _take_reads(self, server: str, frame: Reads, now: float) -> None:
-        counts, table = self.counts, self.table
+    def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
+        server, counts, table = link.server, self.counts, self.table
         if frame.answers:
-            self._note_tick(server, frame.generation, frame.tick, now)
-            by_master = server == MASTER
+            self._note_tick(link, frame.generation, frame.tick, now)
+            tick = frame.tick if frame.generation == self.servers.generation else None
+            counts.read_batches[server].add(len(frame.answers))
+            by_master, reason = server == MASTER, None
+            give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
+            is_whole, is_sure, boot = self.pair.is_whole, self.pair.is_sure, boottime()
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
-                reason = (request.reason or "spill") if by_master else None
                 counts.reads_by_server[server] += 1
-                if reason is not None:
+                if by_master:
+                    reason = request.reason or "spill"
                     counts.reads_by_reason[reason] += 1
-                counts.read_latency.add((now - request.arrived) * 1000)
-                storable = not self.users.written_since(request.uid, request.accept_number)
-                self._replies.give_snapshot(request, body, server, reason, storable)
+                    counts.master_latency.add((now - request.arrived) * 1000)
+                else:
+                    counts.note_replica_read(request, tick, now)
+                storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
+                give_snapshot(request, body, server, reason, storable)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
             request = table.get(request_id)
-            if request is not None and request.lane is self.lanes.replica:
-                self.lanes.replica.take(request)  # its ticket was taken, so none is left behind
+            if request is not None and (lane := request.lane) is not None and (lane is self.lanes.replica or reason == "handed_back"):
+                lane.take(request)  # its ticket was taken, so none is left behind
                 self._send_read(request, reason, now)
 
     def _send_again(self, request_id: int, reason: str, now: float) -> None:
@@ -291,8 +481,17 @@ class Dispatch:
     def _take_writes(self, frame: Writes, now: float) -> None:
         counts = self.counts
         if frame.tick:
-            self._note_tick(MASTER, frame.generation, frame.tick, now)
+            self._note_master_tick(frame.tick, now)
+            self.acknowledged.note(
+                frame.tick,
+                [
+                    AcknowledgedWrite(request.uid, request.event_id)
+                    for request_id, applied, _ in frame.outcomes
+                    if applied and (request := self.table.get(request_id)) is not None
+                ],
+            )
             counts.writes["batches"] += 1
+            counts.write_batches.add(len(frame.outcomes) + len(frame.refused))
             counts.commit_ms_total += frame.commit_ms
         for request_id, applied, answer in frame.outcomes:
             request = self.table.get(request_id)
@@ -308,7 +507,11 @@ class Dispatch:
             if request is not None:
                 counts.writes["refused"] += 1
                 if not request.answered:
-                    self._replies.refuse(request, code, sentence)
+                    if request.may_have_happened and code != BadArgument.code:
+                        # An earlier life of the worker may have committed it, and somebody else has gone on since.
+                        self._replies.fail(request, TimedOut())
+                    else:
+                        self._replies.refuse(request, code, sentence)
                 self._decide(request, None, now)
         for request_id in frame.expired:
             request = self.table.get(request_id)
@@ -337,11 +540,25 @@ class Dispatch:
             if follower.kind == READ and not follower.answered:
                 self._route(follower, now)
 
-    def _note_tick(self, server: str, generation: int, tick: int, now: float) -> None:
-        self.servers.note_tick(server, generation, tick, now)
-        if server != MASTER:
-            self.users.forget_passed(replica.tick for replica in self.servers.replicas.values())
-        elif (base := self.servers.next_base()) is not None:
+    def _note_tick(self, link: WorkerLink, generation: int, tick: int, now: float) -> None:
+        if link.server == MASTER:
+            self._note_master_tick(tick, now)
+            return
+        replica = self.servers.replicas[link.server]
+        shown, refusal = replica.tick, replica.refusal
+        if generation == self.servers.generation:
+            self.counts.shown.note(generation, tick, now)
+        if self.servers.note_replica_tick(link.server, generation, tick, now):
+            link.send(Base(self.servers.generation, self.servers.base if replica.is_admitted else 0))
+        if shown is not None and replica.tick is not None and replica.tick < shown:
+            self._log.warning("a replica went back: it was restored replica=%s from_tick=%d tick=%d", link.server, shown, replica.tick)
+        if replica.past_fork and replica.refusal != refusal:
+            self._log.error('a replica is refused replica=%s why="%s"', link.server, replica.refusal)
+        self.users.forget_passed(each.tick for each in self.servers.replicas.values())
+
+    def _note_master_tick(self, tick: int, now: float) -> None:
+        self.servers.note_master_tick(tick, now)
+        if (base := self.servers.next_base()) is not None:
             self.servers.set_base(base)
             self._tell_base()
 
@@ -368,11 +585,25 @@ class Dispatch:
         self._look_for_lost_tickets(now)
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
-        self.counts.read_latency.turn(now)
-        self.counts.write_latency.turn(now)
+        self.counts.turn(now)
         self.servers.look_again(now)
+        self._welcome_the_master()
+        self._doubt_the_master(now)
+        if not self.pair.ownership.is_alone:
+            self.forwarding.look_around(now, self._deadline_s)
+            self.takeovers.look_around(now)
         self._move_up(now)
         self._replies.flush()
+
+    def _doubt_the_master(self, now: float) -> None:
+        """A replica shows what the master lacks: end the worker's life, and let the next claim begin a new generation."""
+        replica, link = self.servers.master_lacks(now), self._links.get(MASTER)
+        if replica is None or link is None:
+            return
+        self._log.error("the master lacks what a replica has applied: it was restored replica=%s tick=%d", replica.name, replica.shown[1])
+        replica.ahead_since = None
+        link.close()
+        self.part(link)
 
     def _late_reason(self, request: Request, now: float) -> str | None:
         """Why a read that waits for a replica had better not: it has turned out to be further behind than it seemed."""
@@ -393,6 +624,7 @@ class Dispatch:
             self._links.wake(MASTER)
 
     def _time_out(self, request: Request, now: float) -> None:
+        self.counts.deadline_misses[request.kind] += 1
         if request.kind == READ:
             self._close(request)
             self._replies.fail(request, TimedOut("no server answered in time"))
@@ -443,7 +675,7 @@ class Dispatch:
 
     def _mend_queues(self, now: float) -> None:
         """Somebody has removed a queue from outside: make new ones, and let the workers begin new lives with them."""
-        self._log.error("a queue was removed from outside; made new ones, nothing is lost")
+        self._log.error("a queue was removed from outside; made new ones, nothing is lost queue_key=%#x", self.lanes.queue_key)
         self.lanes.open()
         for link in self._links.all():
             link.close()

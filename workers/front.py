@@ -11,17 +11,21 @@ import contextlib
 import errno
 import gc
 import logging
+import math
 import resource
 import signal
 import time
 
 import uvloop
 
-from tasksys_site.configuration import Configuration, read_secret
+from tasksys_site.configuration import Configuration, Instance, read_secret
 from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
 from workers.front_link import local_socket_path
+from workers.front_memory import FrontMemory
+from workers.front_stats import stats
+from workers.metrics_port import MetricsPort
 from workers.process import Exit
 from workers.worker_links import WorkerLink
 
@@ -59,9 +63,10 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         why = f"port {instance.port} is taken; set dbsvr.instances.{name}.port" if taken else str(error)
-        log.error("cannot listen on %s:%d: %s", instance.host, instance.port, why)
+        log.error("cannot listen: %s host=%s port=%d", why, instance.host, instance.port)
         return Exit.START_AGAIN
-    dispatch = Dispatch(name, settings, instance.queue_key, replicas, log)
+    memory = FrontMemory(configuration, name, log)
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
     commands = Commands(dispatch, auth, settings.max_clients, log)
     parts.append(commands)
     path = local_socket_path(configuration, name)
@@ -70,14 +75,16 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         path.unlink()
     local = await loop.create_unix_server(lambda: WorkerLink(dispatch, log), str(path))
     path.chmod(0o600)
+    metrics = _serve_metrics(name, instance, parts[0], dispatch, log)
     try:
         await server.start_serving()
         # What lives now lives on; what comes is freed by counting references, so that cycles are looked for seldom.
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
-        log.info("listening on %s:%d run_id=%d", instance.host, instance.port, dispatch.run_id)
+        log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
+            memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, time.monotonic())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
@@ -86,13 +93,29 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         while (dispatch.table or commands.connections) and time.monotonic() < until:
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
-        log.info("stopped, unanswered=%d", len(dispatch.table))
+        memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, math.inf)
+        log.info("stopped unanswered=%d", len(dispatch.table))
     finally:
+        if metrics is not None:
+            metrics.cancel()
+            await asyncio.wait([metrics])
+        dispatch.forwarding.close()
         local.close()
         dispatch.lanes.remove()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     return Exit.STOPPED
+
+
+def _serve_metrics(name: str, instance: Instance, commands: Commands, dispatch: Dispatch, log: logging.Logger) -> asyncio.Task[None] | None:
+    if not instance.metrics_port:
+        return None
+    from workers.metrics import Exposition  # some megabytes, which a front without metrics does without
+
+    exposition = Exposition(lambda: stats(dispatch, commands.connections, time.monotonic()))
+    setting = f"dbsvr.instances.{name}.metrics_port"
+    port = MetricsPort(instance.host, instance.metrics_port, setting, exposition.render, log)
+    return asyncio.create_task(port.serve(), name="metrics")
 
 
 def _allow_files(wanted: int, log: logging.Logger) -> None:
@@ -103,4 +126,4 @@ def _allow_files(wanted: int, log: logging.Logger) -> None:
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     if allowed < wanted:
-        log.warning("may open %d files only, max_clients needs %d: raise the limit (ulimit -n, LimitNOFILE=)", allowed, wanted)
+        log.warning("may open too few files for max_clients; raise LimitNOFILE or ulimit -n allowed=%d needed=%d", allowed, wanted)

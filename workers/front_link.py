@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import select
 import socket
+import struct
 from pathlib import Path
 
 import msgspec
@@ -48,8 +50,10 @@ class FrontLink:
         """Connect and say hello. Raises FrontGone."""
         self._splitter = FrameSplitter()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(SEND_TIMEOUT_S)
+        # The kernel's time-out, not Python's, which asks poll before each call.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(SEND_TIMEOUT_S), 0))
         self._ready: list[FromFront] = []
+        self._held: list[bytes] = []
         try:
             self._socket.connect(str(path))
             self._poll = select.poll()
@@ -70,29 +74,45 @@ class FrontLink:
         self._ready = frames[1:]
         return frames[0]
 
-    def send(self, frame: Frame) -> None:
-        """Raises FrontGone; a front that does not read for SEND_TIMEOUT_S counts as gone."""
+    def hold(self, frame: Frame) -> None:
+        """Send this frame together with the next, or before the next wait: call `flush` before anything else that takes time."""
         encoded = encode_frame(frame)
         if len(encoded) > MAX_FRAME_BYTES and (parts := halves(frame)):
             # A batch of answers for users with thousands of records each: the front would cut us off for it.
             for part in parts:
-                self.send(part)
+                self.hold(part)
             return
+        self._held.append(encoded)
+
+    def send(self, frame: Frame) -> None:
+        """Raises FrontGone; a front that does not read for SEND_TIMEOUT_S counts as gone."""
+        self.hold(frame)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what is held. Raises FrontGone."""
+        if not self._held:
+            return
+        frames, self._held = self._held, []
         try:
-            self._socket.sendall(encoded)
+            self._socket.sendall(frames[0] if len(frames) == 1 else b"".join(frames))
         except OSError as error:
             raise FrontGone(str(error)) from error
 
     def receive(self, timeout_s: float) -> list[FromFront]:
         """What the front has said; waits up to `timeout_s` for a first frame. Raises FrontGone."""
         frames, self._ready = self._ready, []
-        # poll rounds up to whole milliseconds; 0 looks without waiting
-        while not frames and self._poll.poll(int(timeout_s * 1000) if timeout_s > 0 else 0):
+        wait_ms = int(timeout_s * 1000)
+        if wait_ms > 0:
+            self.flush()
+        while not frames and (wait_ms <= 0 or self._poll.poll(wait_ms)):
             try:
-                data = self._socket.recv(1 << 18)
+                data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
                 if not data:
                     raise FrontGone("the front has closed the connection")
                 frames = [decode_from_front(body) for body in self._splitter.feed(data)]
+            except BlockingIOError:
+                break
             except (OSError, ValueError, msgspec.MsgspecError) as error:
                 raise FrontGone(str(error)) from error
         return frames
@@ -112,4 +132,7 @@ class FrontLink:
         return any(isinstance(frame, Leave) for frame in self._ready)
 
     def close(self) -> None:
+        """What is held is true, however this life ended, and still goes out if it can."""
+        with contextlib.suppress(FrontGone):
+            self.flush()
         self._socket.close()

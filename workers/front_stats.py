@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import msgspec
+
 from workers.dispatch import Dispatch
+from workers.lost_writes import LostWrites
 from workers.requests import Lane
+from workers.segment_keeper import boottime
 
 
 def _milliseconds(seconds: float | None) -> float | None:
@@ -30,7 +34,10 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "master": {
             "state": master.state,
             "why": master.sentence,
+            "warning": master.warning,
             "endpoint": master.endpoint,
+            "endpoints": _endpoints(master.endpoints),
+            "server_id": dispatch.servers.server_id or None,
             "pid": master.pid,
             "epoch": master.epoch,
             "tick": master.tick,
@@ -39,10 +46,12 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "replicas": {
             replica.name: {
                 "state": replica.state(clock, now),
+                "refusal": replica.refusal,
                 "endpoint": replica.endpoint,
+                "endpoints": _endpoints(replica.endpoints),
                 "pid": replica.pid,
                 "tick": replica.tick,
-                "lag_ms": _milliseconds(replica.lag_s(clock, now)),
+                "lag_ms": _milliseconds(dispatch.servers.lag_s(replica, now)),
                 "answer_age_ms": _milliseconds(now - replica.reported_at) if replica.reported_at else None,
                 "io_running": replica.io_running,
                 "sql_running": replica.sql_running,
@@ -61,9 +70,24 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "now": connections,
             "accepted": dispatch.counts.connections_accepted,
             "cut": dispatch.counts.connections_cut,
+            "refused": dispatch.counts.connections_refused,
         },
         "floor_rises": dict(dispatch.users.floor_rises),
+        "lost": _lost(dispatch.lost),
+        "segments": dispatch.pair.as_json(boottime()),
+        "takeovers": [takeover._asdict() for takeover in dispatch.pair.takeovers],
+        "peers": dispatch.forwarding.as_json(now),
     }
+
+
+def _lost(lost: LostWrites | None) -> dict[str, Any] | None:
+    if lost is None:
+        return None
+    return {**msgspec.structs.asdict(lost), "named": [write._asdict() for write in lost.named]}
+
+
+def _endpoints(endpoints: list[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"endpoint": endpoint, "state": state, "why": why} for endpoint, state, why in endpoints]
 
 
 def _queue(depth: int, lanes: list[Lane], now: float) -> dict[str, Any]:
@@ -79,21 +103,21 @@ def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
     """Which servers may serve this user now, and why not the others."""
     users, clock = dispatch.users, dispatch.servers.clock
     stamp, in_flight = users.stamp(uid), users.is_in_flight(uid)
-    servers: dict[str, dict[str, Any]] = {
-        "master": {"may_serve": dispatch.servers.master.is_ready, "why": dispatch.servers.master.sentence or dispatch.servers.master.state}
-    }
+    master = dispatch.servers.master
+    servers: dict[str, dict[str, Any]] = {"master": {"may_serve": master.is_ready, "why": master.sentence or master.state}}
     for replica in dispatch.servers.replicas.values():
         if in_flight:
             may, why = False, "a write of this user is in flight"
         elif not dispatch.servers.base:
             may, why = False, "the DBSvr has no fresh tick yet"
         elif not replica.may_serve(now) or replica.tick is None:
-            may, why = False, replica.last_error or replica.state(clock, now)
+            may, why = False, replica.refusal or replica.last_error or replica.state(clock, now)
         elif replica.tick < stamp:
             may, why = False, f"it shows tick {replica.tick}, the user's stamp is {stamp}"
         else:
             may, why = True, f"it shows tick {replica.tick}, at or past the user's stamp {stamp}"
-        servers[replica.name] = {"may_serve": may, "why": why}
+        margin = None if replica.tick is None or not dispatch.servers.base else replica.tick - stamp
+        servers[replica.name] = {"may_serve": may, "why": why, "margin_ticks": margin}
     return {
         "uid": uid if uid <= 2**53 else str(uid),
         "generation": dispatch.servers.generation,

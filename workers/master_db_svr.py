@@ -15,35 +15,52 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr
 from workers import store
-from workers.database import Connection, NoRoom, TryAgain, master_faults
-from workers.front_link import FrontGone, FrontLink, local_socket_path
-from workers.lives import WorkerProcess, heed_leave
-from workers.messages import MASTER_ONLY, ClearTurn, Down, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.database import Connection, NoRoom, TryAgain
+from workers.front_link import FrontGone, local_socket_path
+from workers.lives import Place, WorkerProcess, heed_leave
+from workers.messages import (
+    MASTER_ONLY,
+    ClearTurn,
+    Down,
+    GiveSegment,
+    Idle,
+    MayPossess,
+    Reads,
+    Ready,
+    TakeSegment,
+    Ticked,
+    Ticket,
+    Wake,
+    Write,
+)
+from workers.ownership import Ownership
+from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.roles import MasterRole, known
+from workers.segment_keeper import SegmentKeeper, boottime
 from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
-    def live(link: FrontLink, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, log, link, connection).live()
+    def live(place: Place, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, log, place, connection).live()
 
-    databases = configuration.databases
-    path = local_socket_path(configuration, instance)
-    return WorkerProcess("master", path, databases.master, databases, master_faults, live, stop, log)
+    role = MasterRole(instance, configuration.databases)
+    probes = Probes(configuration.databases.master, role.look_at)
+    return WorkerProcess("master", local_socket_path(configuration, instance), role, probes, live, stop, log)
 
 
 class _Life:
-    def __init__(
-        self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, link: FrontLink, connection: Connection
-    ) -> None:
+    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection) -> None:
         self._settings = settings
         self._instance = instance
         self._stop = stop
         self._log = log
-        self._link = link
+        self._place = place
+        self._link = link = place.link
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
@@ -53,27 +70,45 @@ class _Life:
         self._clear_turn: ClearTurn | None = None
         self._last_read_at = time.monotonic()
         self._last_commit_at = 0.0
+        self._beats = True
 
     def live(self) -> None:
         try:
-            claim = store.claim_instance(self._connection, self._instance)
+            claim = store.claim_instance(self._connection, self._instance, known(self._link.welcome))
         except (NoRoom, TryAgain) as error:
             # A disk that is full in the midst of a COMMIT holds that transaction, and its row, until there is room again.
             self._link.send(Down(f"the master cannot write: {error}"))
             raise
-        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, claim.generation)
-        self._link.send(Ready(self._connection.endpoint, claim.generation, claim.tick, claim.epoch))
-        self._log.info("ready endpoint=%s tick=%d epoch=%d", self._connection.endpoint, claim.tick, claim.epoch)
+        generation, fork_tick, cause = claim.timeline
+        endpoint = self._connection.endpoint
+        ownership = self._ownership = Ownership(
+            # A change of master is a takeover: of whatever was possessed before it, the leases are to be waited out.
+            self._instance,
+            len(self._settings.instances) == 1,
+            {} if cause else self._link.welcome.possessed,
+        )
+        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
+        self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
+        segments = self._keeper.look()
+        self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
+        self._link.send(segments)
+        self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
         self._last_commit_at = time.monotonic()
+        wait_s = 0.0
         while not self._stop:
-            self._hear(0)
+            self._hear(wait_s)
+            wait_s = 0.0
+            self._place.look_around()
+            if boottime() >= self._keeper.next_look_at:
+                self._link.hold(self._keeper.look())
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
-                self._link.send(Idle(self._wake_number))
+                self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             next_at = min(self._last_commit_at + self._settings.beat_ms / 1000, self._batches.next_try_at)
-            self._hear(max(0.001, next_at - time.monotonic()))
+            wait_s = max(0.001, min(next_at - time.monotonic(), self._keeper.next_look_at - boottime()))
+        self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
@@ -84,6 +119,8 @@ class _Life:
                 self._said_idle = -1
             elif isinstance(frame, ClearTurn):
                 self._clear_turn = frame
+            elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
+                self._keeper.obey(frame)
             else:
                 heed_leave(frame)
 
@@ -112,11 +149,17 @@ class _Life:
         if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
             return
         self._last_commit_at = time.monotonic()
+        self._link.flush()
         try:
             tick = self._batches.beat()
         except NoRoom as error:
-            self._log.warning("no beat: the master cannot write: %s", error)
+            if self._beats:
+                self._log.warning('no beat, the master cannot write error="%s"', error)
+            self._beats = False
             return
+        if not self._beats:
+            self._log.info("the beat is back tick=%d", tick)
+        self._beats = True
         self._link.send(Ticked(self._batches.generation, tick))
 
     # -- reads
@@ -130,15 +173,28 @@ class _Life:
         self._last_read_at = time.monotonic()
         if not tickets:
             return False
+        self._link.flush()
         now = now_ms()
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
         expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
         answers: list[tuple[int, bytes]] = []
+        handed_back: list[int] = []
         tick = 0
-        if due:
-            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
-            answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due]
-        self._link.send(Reads(self._batches.generation, tick, answers, expired, []))
+        is_sure, boot = self._ownership.is_sure, boottime()
+        sure = {ticket.uid for ticket in due if is_sure(ticket.uid, boot)}
+        unsure = {ticket.uid for ticket in due} - sure
+        snapshots: dict[int, bytes] = {}
+        if sure:
+            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, sure)
+        if unsure:
+            # Another DBSvr may be about to commit what a replica shows already: wait for it, by a lock.
+            try:
+                _, tick, more = store.read_snapshots(self._connection, self._instance, unsure, lock=True)
+                snapshots |= more
+            except TryAgain:
+                handed_back = [ticket.request_id for ticket in due if ticket.uid in unsure]
+        answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due if ticket.uid in snapshots]
+        self._link.hold(Reads(self._batches.generation, tick, answers, expired, handed_back))
         return True
 
     # -- writes
@@ -147,9 +203,10 @@ class _Life:
         now = time.monotonic()
         if not tickets and now < self._batches.next_try_at:
             return False
+        self._link.flush()
         due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
         for frame in self._batches.write(due, now):
-            self._link.send(frame)
+            self._link.hold(frame)
             if frame.tick:
                 self._last_commit_at = time.monotonic()
         return bool(tickets)

@@ -50,6 +50,18 @@ def message_type(stamp: int, base: int) -> int:
     return 1 + max(0, stamp - base)
 
 
+class SegmentRow(NamedTuple):
+    """Who owns which users: one row of `segment_owner`. Both bounds belong to the segment."""
+
+    segment: str
+    first: int
+    last: int
+    home: str
+    owner: str
+    epoch: int
+    lease_ms: int
+
+
 class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Something said over the local socket."""
 
@@ -58,16 +70,22 @@ class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
 
 
 class Welcome(Frame, frozen=True):
-    """First word of a front: which run this is, where its queues are, and the base if there is one yet."""
+    """First word of a front: which run this is, where its queues are, and the newest that it knows to be committed.
+
+    `generation`, `newest_tick` and `server_id` are zero while it knows nothing; see `timelines.Known`. `possessed`: the segments'
+    epochs that this DBSvr has possessed; see `ownership`.
+    """
 
     run_id: int
     queue_key: int
     generation: int
-    base: int
+    newest_tick: int
+    server_id: int
+    possessed: dict[str, int]
 
 
 class Base(Frame, frozen=True):
-    """A fresh tick became the base: what replica workers compute their bound from."""
+    """What replica workers compute their bound from. Base 0: this replica must not serve (yet)."""
 
     generation: int
     base: int
@@ -98,6 +116,28 @@ class Write(Frame, frozen=True):
     is_clear: bool
 
 
+class TakeSegment(Frame, frozen=True):
+    """Take this segment, whose owner stands still, if it is still at this epoch."""
+
+    segment: str
+    epoch: int
+
+
+class GiveSegment(Frame, frozen=True):
+    """No write of this segment is under way any more: let `to` own it."""
+
+    segment: str
+    epoch: int
+    to: str
+
+
+class MayPossess(Frame, frozen=True):
+    """The former owner has said that it has let go of the segment with this epoch: its lease need not be waited out."""
+
+    segment: str
+    epoch: int
+
+
 class Leave(Frame, frozen=True):
     """Another worker of the same name has connected: you are superseded."""
 
@@ -113,18 +153,45 @@ class Hello(Frame, frozen=True):
 
 
 class Ready(Frame, frozen=True):
-    """A master worker has committed its fresh tick: nothing older than it can be committed any more."""
+    """A master worker has committed its fresh tick: nothing older than it can be committed any more.
+
+    `cause` is empty when the generation goes on; else why a new one begins, after `fork_tick` (see `timelines`).
+    """
 
     endpoint: str
     generation: int
     tick: int
     epoch: int
+    fork_tick: int
+    server_id: int
+    cause: str
 
 
 class Down(Frame, frozen=True):
     """The worker has no usable database, and why."""
 
     sentence: str
+
+
+class Segments(Frame, frozen=True):
+    """A look at who owns what. `looked_at`: CLOCK_BOOTTIME, seconds, before it was sent.
+
+    `unchanged_ms`: since a segment's last change of owner. `ticks`: of
+    every DBSvr. `possessed`: (segment, epoch, fresh tick) of those that have just become ours for sure.
+    """
+
+    looked_at: float
+    rows: list[SegmentRow]
+    unchanged_ms: dict[str, int]
+    ticks: dict[str, int]
+    possessed: list[tuple[str, int, int]]
+
+
+class Endpoints(Frame, frozen=True):
+    """The server's endpoints as its worker sees them: (endpoint, "in use" or a Standing's state, why); and what must be mended."""
+
+    endpoints: list[tuple[str, str, str]]
+    warning: str
 
 
 class Idle(Frame, frozen=True):
@@ -174,8 +241,8 @@ class Writes(Frame, frozen=True):
     expired: list[int]
 
 
-FromFront = Welcome | Base | Wake | ClearTurn | Write | Leave
-FromWorker = Hello | Ready | Down | Idle | Ticked | ReplicaHealth | Reads | Writes
+FromFront = Welcome | Base | Wake | ClearTurn | Write | TakeSegment | GiveSegment | MayPossess | Leave
+FromWorker = Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_from_front = msgspec.msgpack.Decoder(FromFront).decode
@@ -211,20 +278,24 @@ class FrameSplitter:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes | bytearray) -> list[bytes]:
         """The bodies completed by `data`. ValueError when a frame claims to be larger than any of ours."""
         buffer = self._buffer
-        buffer += data
+        if buffer:
+            buffer += data
+            data = buffer
         bodies = []
-        start, end = 0, len(buffer)
+        start, end = 0, len(data)
         while end - start >= 4:
-            (length,) = _LENGTH.unpack_from(buffer, start)
+            (length,) = _LENGTH.unpack_from(data, start)
             if length > MAX_FRAME_BYTES:
                 raise ValueError(f"a frame of {length} bytes: the peer does not speak our language")
             if end - start - 4 < length:
                 break
-            bodies.append(bytes(buffer[start + 4 : start + 4 + length]))
+            bodies.append(bytes(data[start + 4 : start + 4 + length]))
             start += 4 + length
-        if start:
+        if data is buffer:
             del buffer[:start]
+        else:
+            buffer += data[start:]
         return bodies

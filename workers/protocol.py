@@ -8,6 +8,7 @@ typed structures, and one class for each cause of an error. Pure: it opens nothi
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import ClassVar
 
 import msgspec
@@ -22,11 +23,12 @@ MAX_VALUE = 2**53 - 1
 EVENT_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,63}\Z")
 PERIOD_KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,31}\Z")
 NODE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
+INSTANCE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
 
 IN_PROGRESS, COMPLETED, CLAIMED = "in_progress", "completed", "claimed"
 
 # Why a read went to the master. A replica read has none.
-REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start")
+REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start", "not_owner")
 
 
 class TaskRecord(msgspec.Struct, frozen=True):
@@ -163,8 +165,36 @@ class Unreachable(DBSvrError):
     outcome_unknown = True
 
 
+class NotOwner(DBSvrError):
+    """Another DBSvr owns this user, and it could not be reached from here. Nothing was done; ask the owner.
+
+    The sentence begins with the words `segment owner`, each "-" where it is not known; so it travels on the wire as it is.
+    """
+
+    code = "NOTOWNER"
+    retryable = True
+
+    @classmethod
+    def of(cls, segment: str, owner: str, sentence: str) -> NotOwner:
+        return cls(f"{segment or '-'} {owner or '-'} {sentence}")
+
+    @property
+    def segment(self) -> str:
+        """The user's segment; empty when the DBSvr did not know it."""
+        return self._word(0)
+
+    @property
+    def owner(self) -> str:
+        """Who owns it as far as the DBSvr that said this knew; empty when it did not."""
+        return self._word(1)
+
+    def _word(self, place: int) -> str:
+        words = str(self).split(maxsplit=2)
+        return words[place] if len(words) > 1 and INSTANCE_NAME.match(words[place]) else ""
+
+
 ERRORS: dict[str, type[DBSvrError]] = {
-    cls.code: cls for cls in (BadArgument, TooBig, NotAuthenticated, Overloaded, MasterDown, TimedOut, Refused, Unreachable)
+    cls.code: cls for cls in (BadArgument, TooBig, NotAuthenticated, Overloaded, MasterDown, TimedOut, Refused, Unreachable, NotOwner)
 }
 
 
@@ -175,7 +205,7 @@ def error_from_wire(line: str) -> DBSvrError:
     return ERRORS.get(code, DBSvrError)(sentence or line, retry_after_ms=int(retry.group(1)) if retry else 0)
 
 
-_decode_changes = msgspec.json.Decoder(list[Change]).decode
+decode_changes = msgspec.json.Decoder(list[Change]).decode
 decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 decode_write_answer = msgspec.json.Decoder(WriteAnswer).decode
 encode = msgspec.json.encode
@@ -193,6 +223,7 @@ def parse_uid(text: bytes) -> int:
     return uid
 
 
+@lru_cache(maxsize=1024)  # nodes are few
 def parse_node(text: bytes) -> str:
     """The asker's cache node. Raises BadArgument."""
     node = text.decode("ascii", "replace")
@@ -214,7 +245,7 @@ def parse_changes(text: bytes) -> list[Change]:
     if len(text) > MAX_CHANGES_BYTES:
         raise TooBig(f"changes are {len(text)} bytes, the limit is {MAX_CHANGES_BYTES}")
     try:
-        changes = _decode_changes(text)
+        changes = decode_changes(text)
     except msgspec.MsgspecError as error:
         raise BadArgument(f"changes: {error}") from error
     except RecursionError as error:

@@ -8,7 +8,7 @@ has reached the stamp takes (and the master, when the replicas are busy).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workers.tick_clock import TickClock
 
@@ -34,9 +34,25 @@ class ReplicaView:
     io_running: bool | None = None
     sql_running: bool | None = None
     last_error: str = ""
+    is_admitted: bool = False
+    """It has shown a tick that counts since its worker came, and its worker may serve."""
+    refusal: str = ""
+    """Why it is not admitted."""
+    past_fork: str = ""
+    """It holds what the master lacks, and must be rebuilt: what gave it away. Stays until an operator says that it was."""
+    ahead_since: float | None = None
+    """Since when it has shown a tick that the master has not committed."""
+    shown: tuple[int, int] = (0, 0)
+    """The generation and tick that it showed last, whether they count or not."""
+    has_reported: bool = False
+    endpoints: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def note_tick(self, tick: int | None, clock: TickClock, now: float) -> None:
-        if tick is not None and tick != self.tick:
+    def dismiss(self) -> None:
+        """Nothing that it showed counts any more."""
+        self.tick, self.is_admitted = None, False
+
+    def note_tick(self, tick: int, clock: TickClock, now: float) -> None:
+        if tick != self.tick:
             shown_at = clock.committed_at(tick)
             self.delay_at_least_s = clock.age_of_first_after(tick, now)
             self.delay_at_most_s = 0.0 if shown_at is None else now - shown_at
@@ -53,7 +69,9 @@ class ReplicaView:
         return clock.age_of_first_after(self.tick, self.reported_at) if self.tick < clock.newest else 0.0
 
     def state(self, clock: TickClock, now: float) -> str:
-        """serving, catching_up, stopped, silent or down."""
+        """serving, catching_up, stopped, refused, silent or down."""
+        if self.connected and not self.is_admitted and self.refusal and now - self.reported_at < SILENT_S:
+            return "refused"
         if not self.connected or (self.tick is None and self.last_error):
             return "down"
         if self.io_running is False or self.sql_running is False:

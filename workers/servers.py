@@ -5,27 +5,61 @@ Pure: moments are passed in. Workers' words come in, answers to "who may serve t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workers.master_view import MasterView
 from workers.messages import Ready, ReplicaHealth
-from workers.routing import ReplicaView, master_reason
+from workers.routing import SILENT_S, ReplicaView, master_reason
 from workers.tick_clock import TickClock
+from workers.timelines import Forks, Known
+from workers.watermark import Watermark
 
 MASTER = "master"
 REBASE_AT = 2**30
 """Ticks past the base at which a new base is due: types must stay below MASTER_ONLY."""
+AHEAD_S = 1.0
+"""A replica that shows for so long what the master has not committed has applied what the master lacks."""
+
+
+class Beginning(NamedTuple):
+    """What a master worker's new life brings. `ended`: the newest known of the generation that ended with it, if one did."""
+
+    is_new_base: bool
+    ended: Known | None
 
 
 class Servers:
-    def __init__(self, replica_names: list[str], spill_ms: int) -> None:
+    def __init__(self, replica_names: list[str], spill_ms: int, watermark: Watermark) -> None:
         self.master = MasterView()
-        self.replicas = {name: ReplicaView(name) for name in replica_names}
+        self.replicas = {name: ReplicaView(name, past_fork=watermark.past_fork.get(name, "")) for name in replica_names}
         self.clock = TickClock()
-        self.generation = 0
+        self.forks = Forks(watermark.forks)
+        self._remembered = watermark.known
+        self.generation = watermark.known.generation
+        self.server_id = watermark.known.server_id
         self.base = 0
         """A tick that was committed after this run began; 0 until there is one, and all reads wait for the master (INV 3)."""
         self.best_replica_tick = 0
         """What the furthest replica that may serve shows."""
         self._spill_s = spill_ms / 1000
+
+    @property
+    def known(self) -> Known:
+        """The newest that is known to be committed: by what we remember, by the master's worker, or since a replica shows it."""
+        shown = max((replica.shown for replica in self.replicas.values()), default=(0, 0))
+        ours = (self.generation, self.clock.newest)
+        newest = max(ours, shown, self._remembered[:2])
+        return Known(*newest, self.server_id)
+
+    @property
+    def is_blind(self) -> bool:
+        """We remember nothing, and some replica has not said yet what it shows: a master that went back could not be told."""
+        return not self.generation and not all(replica.has_reported for replica in self.replicas.values())
+
+    @property
+    def past_fork(self) -> dict[str, str]:
+        """The replicas that must be rebuilt, and why."""
+        return {name: replica.past_fork for name, replica in self.replicas.items() if replica.past_fork}
 
     def knows(self, server: str) -> bool:
         return server == MASTER or server in self.replicas
@@ -37,6 +71,7 @@ class Servers:
         else:
             replica = self.replicas[server]
             replica.connected, replica.pid, replica.last_error = True, pid, ""
+            replica.dismiss()
 
     def part(self, server: str, now: float) -> None:
         """The server's worker is gone."""
@@ -45,6 +80,7 @@ class Servers:
         else:
             replica = self.replicas[server]
             replica.connected, replica.pid = False, None
+            replica.dismiss()
             self.look_again(now)
 
     def note_down(self, server: str, sentence: str, now: float) -> None:
@@ -53,8 +89,8 @@ class Servers:
             self.master.go_down(sentence)
         else:
             replica = self.replicas[server]
-            replica.note_tick(None, self.clock, 0.0)
-            replica.last_error = sentence
+            replica.dismiss()
+            replica.reported_at, replica.last_error, replica.refusal = now, sentence, ""
             self.look_again(now)
 
     def note_health(self, server: str, health: ReplicaHealth) -> None:
@@ -62,29 +98,92 @@ class Servers:
         replica.endpoint, replica.io_running = health.endpoint, health.io_running
         replica.sql_running, replica.last_error = health.sql_running, health.last_error
 
-    def went_back(self, ready: Ready) -> bool:
-        """The fresh tick is not newer than what was seen before: the master was restored to an earlier state."""
-        return bool(self.base) and (ready.generation, ready.tick) <= (self.generation, self.clock.newest)
-
-    def begin_life(self, ready: Ready, now: float) -> bool:
-        """A master worker has its fresh tick. True when it became the base, of which the replicas' workers must hear."""
-        is_new_timeline = not self.base or ready.generation != self.generation or self.went_back(ready)
-        if is_new_timeline:
+    def begin_life(self, ready: Ready, now: float) -> Beginning:
+        """A master worker has its fresh tick. The first of a run, or of a generation, becomes the base."""
+        known = self.known
+        ended = known if known.generation and ready.generation != known.generation else None
+        is_new_base = not self.base or ended is not None
+        self.forks.note(ready.generation, ready.fork_tick)
+        if is_new_base:
             self.clock = TickClock()
-            self.generation = ready.generation
-            self.set_base(ready.tick)
+            self.generation, self.server_id = ready.generation, ready.server_id
+            self._remembered = Known()
+            for replica in self.replicas.values():
+                replica.shown, replica.ahead_since = (0, 0), None
+            self.base = ready.tick
+            self.best_replica_tick = 0
+            for replica in self.replicas.values():
+                replica.dismiss()
         self.clock.note(ready.tick, now)
-        self.master.begin(ready.endpoint, ready.epoch, ready.tick, now)
-        return is_new_timeline
+        self.master.begin(ready, now)
+        return Beginning(is_new_base, ended)
 
-    def note_tick(self, server: str, generation: int, tick: int, now: float) -> None:
-        """What a server shows. A tick of another generation says nothing about ours."""
-        if server == MASTER:
-            self.master.note_tick(tick, now)
-            self.clock.note(tick, now)
-        else:
-            self.replicas[server].note_tick(tick if tick and generation == self.generation else None, self.clock, now)
+    def note_master_tick(self, tick: int, now: float) -> None:
+        self.master.note_tick(tick, now)
+        self.clock.note(tick, now)
+
+    def note_replica_tick(self, server: str, generation: int, tick: int, now: float) -> bool:
+        """What a replica shows. True when with it the replica was admitted, or dismissed: its worker must hear.
+
+        A replica is admitted when it shows a tick of our generation that the master has committed. Until then its worker
+        serves nothing, since it may have applied what the master lacks.
+        """
+        replica = self.replicas[server]
+        replica.shown, replica.has_reported = (generation, tick), True
+        was_admitted = replica.is_admitted
+        if was_admitted and generation == self.generation:
+            replica.note_tick(tick, self.clock, now)
             self.look_again(now)
+            return False
+        replica.refusal = self._refusal(replica, generation, tick, now)
+        if replica.refusal:
+            replica.dismiss()
+            replica.reported_at = now
+        else:
+            replica.is_admitted = True
+            replica.note_tick(tick, self.clock, now)
+        self.look_again(now)
+        return replica.is_admitted != was_admitted
+
+    def _refusal(self, replica: ReplicaView, generation: int, tick: int, now: float) -> str:
+        if not self.base:
+            return "the DBSvr has no fresh tick yet"
+        if not tick:
+            return "it has no row of this DBSvr yet"
+        fork_tick = self.forks.passed_by(generation, tick)
+        if fork_tick is not None:
+            replica.past_fork = (
+                f"it has applied tick {tick} of generation {generation}, past the fork at {fork_tick}: it holds what the master lacks"
+            )
+        if replica.past_fork:
+            return f"{replica.past_fork}; rebuild it from the master, then say `python -m workers rebuilt {replica.name}`"
+        if generation != self.generation:
+            return f"it shows generation {generation}, the master is at {self.generation}: it must replicate from the new master"
+        if tick > self.clock.newest and not replica.is_admitted:
+            replica.ahead_since = replica.ahead_since or now
+            return f"it shows tick {tick}, and the master has committed {self.clock.newest} only"
+        replica.ahead_since = None
+        return ""
+
+    def master_lacks(self, now: float) -> ReplicaView | None:
+        """A replica that shows what the master has not committed, for too long to be on the way: the master was restored unseen."""
+        for replica in self.replicas.values():
+            if replica.ahead_since is not None and now - replica.ahead_since >= AHEAD_S and self.master.is_ready:
+                return replica
+        return None
+
+    def accept_rebuilt(self, name: str) -> bool:
+        """An operator says that the replica was rebuilt. False when it did not have to be."""
+        was_past_fork = bool(self.replicas[name].past_fork)
+        self.replicas[name].past_fork = ""
+        return was_past_fork
+
+    def lag_s(self, replica: ReplicaView, now: float) -> float | None:
+        """How far it is behind now; None is unknown, also while the master shows no beat: who knows what it has committed."""
+        lag_s = replica.lag_s(self.clock, now)
+        beat_age_ms = self.master.beat_age_ms(now)
+        is_beating = beat_age_ms is not None and beat_age_ms < SILENT_S * 1000
+        return lag_s if lag_s or is_beating else None
 
     def look_again(self, now: float) -> None:
         """Time itself changes who may serve: a silent replica is not counted on."""

@@ -12,12 +12,14 @@ import time
 
 from tasksys_site.configuration import Configuration, DBSvr, Replica
 from workers import store
-from workers.database import Connection, replica_faults, replication_health
-from workers.front_link import FrontLink, local_socket_path
-from workers.lives import WorkerProcess, heed_leave
+from workers.database import Connection, replication_health
+from workers.front_link import local_socket_path
+from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import Base, Idle, Reads, ReplicaHealth, Ticked, Ticket, Wake, message_type
+from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.roles import ReplicaRole
 
 HEALTH_EVERY_S = 1.0
 EAGER_LOOK_S = 0.003
@@ -25,51 +27,61 @@ EAGER_LOOK_S = 0.003
 
 
 def slave_db_svr(configuration: Configuration, instance: str, replica: Replica, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
-    def live(link: FrontLink, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, link, connection).live()
+    def live(place: Place, connection: Connection) -> None:
+        _Life(configuration.dbsvr, instance, stop, place, connection).live()
 
-    path = local_socket_path(configuration, instance)
-    return WorkerProcess(replica.name, path, replica.endpoints, configuration.databases, replica_faults, live, stop, log)
+    role = ReplicaRole(replica.name, configuration.databases)
+    probes = Probes(replica.endpoints, role.look_at)
+    return WorkerProcess(replica.name, local_socket_path(configuration, instance), role, probes, live, stop, log)
 
 
 class _Life:
-    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, link: FrontLink, connection: Connection) -> None:
+    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, place: Place, connection: Connection) -> None:
         self._settings = settings
         self._instance = instance
         self._stop = stop
-        self._link = link
+        self._place = place
+        self._link = link = place.link
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queue = Queues.open(link.welcome.queue_key).query
-        self._generation, self._base = link.welcome.generation, link.welcome.base
+        self._generation, self._base = 0, 0
+        """The front tells them when this replica has shown a tick that counts."""
         self._tick = 0
         """The update tick; 0 while this replica shows none that counts."""
         self._wake_number = 0
         self._said_idle = -1
+        self._was_woken = False
         self._looked_at = 0.0
         self._health_at = 0.0
 
     def live(self) -> None:
+        wait_s = 0.0
         while not self._stop:
-            self._hear(0)
+            self._hear(wait_s)
+            wait_s = 0.0
+            self._place.look_around()
             self._tell_health()
             if self._answer():
                 continue
             eager = self._queue.depth() > 0
             look_every_s = EAGER_LOOK_S if eager else self._settings.beat_ms / 1000
-            if time.monotonic() - self._looked_at >= look_every_s and self._look():
+            # What we were woken for may wait for a tick that is already here.
+            is_due = (eager and self._was_woken) or time.monotonic() - self._looked_at >= look_every_s
+            self._was_woken = False
+            if is_due and self._look():
                 continue  # the tick has moved: there may be reads for us now
             if self._said_idle != self._wake_number:
-                self._link.send(Idle(self._wake_number))
+                self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
-            self._hear(max(0.001, self._looked_at + look_every_s - time.monotonic()))
+            wait_s = max(0.001, self._looked_at + look_every_s - time.monotonic())
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
             if isinstance(frame, Wake):
                 self._wake_number = frame.number
                 self._said_idle = -1
-                self._looked_at = 0.0  # what was queued may wait for a tick that is already here
+                self._was_woken = True
             elif isinstance(frame, Base):
                 self._generation, self._base = frame.generation, frame.base
                 self._tick = 0
@@ -81,14 +93,16 @@ class _Life:
         now = time.monotonic()
         if now - self._health_at >= HEALTH_EVERY_S:
             self._health_at = now
+            self._link.flush()
             self._link.send(ReplicaHealth(self._connection.endpoint, *replication_health(self._connection)))
 
     def _look(self) -> bool:
         """Look at the update tick; True when it has moved."""
         before = self._tick
+        self._link.flush()
         generation, tick = store.read_tick(self._connection, self._instance)
         self._note(generation, tick)
-        self._link.send(Ticked(generation, tick))
+        self._link.hold(Ticked(generation, tick))
         self._looked_at = time.monotonic()
         return self._tick > before
 
@@ -103,17 +117,18 @@ class _Life:
         tickets = self._queue.drain(self._run_id, -message_type(self._tick, self._base), self._settings.batch)
         if not tickets:
             return False
+        self._link.flush()
         now = now_ms()
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
         expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
         if not due:
-            self._link.send(Reads(self._generation, self._tick, [], expired, []))
+            self._link.hold(Reads(self._generation, self._tick, [], expired, []))
             return True
         generation, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
         self._note(generation, tick)
-        self._looked_at = time.monotonic()
+        self._looked_at, self._was_woken = time.monotonic(), False
         answers, handed_back = prove(due, generation, tick, snapshots)
-        self._link.send(Reads(generation, tick, answers, expired, handed_back))
+        self._link.hold(Reads(generation, tick, answers, expired, handed_back))
         return True
 
 

@@ -38,21 +38,14 @@ def open_snapshot(uid: bytes, generation: bytes, version: bytes, points: bytes, 
 
 def user_snapshot(user: User, generation: int) -> bytes:
     """The open snapshot of a user to whom changes have just been applied."""
-    tasks = (
-        task_json(
-            (
-                b"%d" % task,
-                period.encode(),
-                b"%d" % record.progress,
-                b"%d" % STATES.index(record.state),
-                _text(record.completed_at),
-                _text(record.claimed_at),
-                b"%d" % record.revision,
-            )
-        )
-        for (task, period), record in sorted(user.tasks.items())
+    tasks = ",".join(
+        [
+            f'{{"task":{task},"period":"{period}","progress":{record.progress},"state":"{record.state}",'
+            f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}}}'
+            for (task, period), record in sorted(user.tasks.items())
+        ]
     )
-    return open_snapshot(b"%d" % user.uid, b"%d" % generation, b"%d" % user.version, b"%d" % user.points, tasks)
+    return (f'{{"uid":{user.uid},"generation":{generation},"version":{user.version},"points":{user.points},"tasks":[{tasks}]').encode()
 
 
 def closing(served_by: str, reason: str | None, storable: bool) -> bytes:
@@ -75,5 +68,5 @@ def write_answer(applied: bool, results: bytes, base_version: int, snapshot: byt
     )
 
 
-def _text(number: int | None) -> bytes | None:
-    return None if number is None else b"%d" % number
+def _number(number: int | None) -> int | str:
+    return "null" if number is None else number

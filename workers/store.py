@@ -7,13 +7,18 @@ docs/protocol.md); the callers decide what is in a batch.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from workers.changes import STATES, Record, User
-from workers.database import Connection, DatabaseGone, TryAgain
+from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
+from workers.segment_rows import patience
 from workers.snapshots import open_snapshot, task_json
+from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
+
+STATEMENT_BYTES = 256 * 1024
+Quote: TypeAlias = "Callable[[str | bytes], bytes]"
 
 
 class Superseded(Exception):
@@ -21,30 +26,33 @@ class Superseded(Exception):
 
 
 class Claim(NamedTuple):
-    """A worker's right to write for its instance, and the fresh tick with which it took it."""
+    """A worker's right to write for its instance, the fresh tick with which it took it, and the timeline that it goes on or begins."""
 
-    generation: int
+    timeline: Timeline
     tick: int
     epoch: int
+    server_id: int
 
 
 class AppliedEvent(NamedTuple):
     uid: int
     event_id: str
-    result: str
+    result: bytes
 
 
-def read_snapshots(connection: Connection, instance: str, uids: Collection[int]) -> tuple[int, int, dict[int, bytes]]:
+def read_snapshots(connection: Connection, instance: str, uids: Collection[int], lock: bool = False) -> tuple[int, int, dict[int, bytes]]:
     """Generation, tick and the open snapshots of these users, all of one moment: one statement, one snapshot (INV 5).
+
+    `lock` waits for writes of these users that are about to be committed; TryAgain when one does not end.
 
     (0, 0, {}) where the database has no row of this instance. An unknown user is version 0 without tasks.
     """
     numbers = ",".join(map(str, uids))
     rows = connection.query(
-        "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
+        (patience(connection) if lock else "") + "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
         " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
         f" FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers}) LEFT JOIN user_task t ON t.uid = s.uid"
-        f" WHERE d.instance = '{instance}'"
+        f" WHERE d.instance = '{instance}'" + (" LOCK IN SHARE MODE" if lock else "")
     )
     if not rows:
         return 0, 0, {}
@@ -72,8 +80,27 @@ def read_tick(connection: Connection, instance: str) -> tuple[int, int]:
     return (int(rows[0][0] or 0), int(rows[0][1] or 0)) if rows else (0, 0)
 
 
-def claim_instance(connection: Connection, instance: str) -> Claim:
-    """Supersede every earlier worker of this instance and commit a fresh tick (INV 3).
+def find_instance(connection: Connection, instance: str, lock: bool = False) -> Found | None:
+    """What this database says of the instance; None where it has no row of it yet."""
+    rows = connection.execute(
+        "SELECT generation, tick, fork_tick, server_id, @@GLOBAL.server_id FROM db_info WHERE instance = %s"
+        + (" FOR UPDATE" if lock else ""),
+        (instance,),
+    )
+    if not rows:
+        return None
+    generation, tick, fork_tick, recorded, here = rows[0]
+    ((newest,),) = connection.execute("SELECT COALESCE(MAX(generation), 0) FROM db_info WHERE server_id = %s", (here,))
+    return Found(generation, tick, fork_tick, recorded, here, newest)
+
+
+def server_id(connection: Connection) -> int:
+    """The number by which this server is known in its replication."""
+    return int(connection.query("SELECT @@GLOBAL.server_id")[0][0] or 0)
+
+
+def claim_instance(connection: Connection, instance: str, known: Known) -> Claim:
+    """Supersede every earlier worker of this instance and commit a fresh tick (INV 3), in a new generation if there was a break.
 
     Waits for the row lock of a predecessor that is still in a transaction; the server ends an idle one.
     """
@@ -82,12 +109,36 @@ def claim_instance(connection: Connection, instance: str) -> Claim:
         (instance, _wall_us()),
     )
     connection.execute("BEGIN")
+    found = find_instance(connection, instance, lock=True)
+    assert found is not None, "its row was just made"
+    if is_outdated(found, known):
+        connection.execute("ROLLBACK")
+        raise DatabaseUnfit(f"{connection.endpoint} is a former master, of generation {found.generation}; we have seen {known.generation}")
+    timeline = timeline_of(found, known)
     connection.execute(
-        "UPDATE db_info SET worker_epoch = worker_epoch + 1, tick = tick + 1, wall_us = %s WHERE instance = %s", (_wall_us(), instance)
+        "UPDATE db_info SET worker_epoch = worker_epoch + 1, tick = tick + 1, wall_us = %s, generation = %s, fork_tick = %s, server_id = %s"
+        " WHERE instance = %s",
+        (_wall_us(), timeline.generation, timeline.fork_tick, found.server_id, instance),
     )
-    ((generation, tick, epoch),) = connection.execute("SELECT generation, tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))
+    ((tick, epoch),) = connection.execute("SELECT tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))
     connection.execute("COMMIT")
-    return Claim(generation, tick, epoch)
+    return Claim(timeline, tick, epoch, found.server_id)
+
+
+def adopt_master(connection: Connection, seen: int) -> int:
+    """Begin a new generation here, above `seen` and all that stand here, for every instance; the generation.
+
+    What the database lacks is given up. A worker that writes to it now finds out with its next transaction, and begins anew.
+    """
+    connection.execute("BEGIN")
+    rows = connection.execute("SELECT generation FROM db_info FOR UPDATE")
+    generation = 1 + max([seen, *(int(each) for (each,) in rows)])
+    connection.execute(
+        "UPDATE db_info SET generation = %s, fork_tick = tick, tick = tick + 1, wall_us = %s, server_id = @@GLOBAL.server_id",
+        (generation, _wall_us()),
+    )
+    connection.execute("COMMIT")
+    return generation
 
 
 def wait_for_no_row(connection: Connection) -> None:
@@ -96,23 +147,27 @@ def wait_for_no_row(connection: Connection) -> None:
         connection.execute("SET SESSION innodb_lock_wait_timeout = 0")
 
 
-def begin_write(connection: Connection, instance: str, epoch: int) -> int:
-    """Open a write transaction by taking its tick, and wait until the row is locked. Raises Superseded.
+def begin_write(connection: Connection, instance: str, epoch: int, generation: int) -> int:
+    """Open a write transaction by taking its tick, and wait until the row is locked.
+
+    Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
 
     Awaited alone, before anything else is sent: a COMMIT that a frozen server finds later cannot come without it, and the
     lock keeps a predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
     connection.execute("BEGIN")
-    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
     try:
         matched, tick = connection.execute_counting(
-            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s WHERE instance = %s AND worker_epoch = %s",
-            (_wall_us(), instance, epoch),
+            patience(connection) + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
+            " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
+            (_wall_us(), instance, epoch, generation),
         )
     except TryAgain as error:
         raise DatabaseGone(f"the row of instance {instance} stays locked: {error}") from error
     if matched != 1:
         connection.execute("ROLLBACK")
+        if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):
+            raise DatabaseUnfit(f"generation {generation} of instance {instance} is over")
         raise Superseded(f"epoch {epoch} of instance {instance} is over")
     return tick
 
@@ -129,7 +184,7 @@ def load_users(connection: Connection, uids: Collection[int]) -> dict[int, User]
     """These users as they are now, unknown ones with version 0."""
     users = {uid: User(uid) for uid in uids}
     numbers = ",".join(map(str, uids))
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
         f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({numbers})"
     )
@@ -141,7 +196,7 @@ def load_users(connection: Connection, uids: Collection[int]) -> dict[int, User]
     return users
 
 
-def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], str]:
+def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
     """The results of those of these (uid, event id) that were applied before."""
     pairs = list(events)
     # An OR of pairs, not a row IN: the optimizer makes one range of each.
@@ -149,37 +204,67 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
     rows = connection.execute(
         f"SELECT uid, event_id, result FROM applied_event WHERE {condition}", [value for pair in pairs for value in pair]
     )
-    return {(uid, event_id): result for uid, event_id, result in rows}
+    return {(uid, event_id): result.encode() for uid, event_id, result in rows}
 
 
-def save(connection: Connection, users: Iterable[User], events: list[AppliedEvent], now_ms: int) -> None:
-    """Write back what was applied: cleared tasks, touched records, versions, event ids. The caller commits."""
-    users = sorted(users, key=lambda user: user.uid)
-    day = datetime.fromtimestamp(now_ms / 1000, timezone.utc).date()
-    cleared = [user.uid for user in users if user.cleared]
+def save_and_commit(connection: Connection, users: Collection[User], events: Iterable[AppliedEvent], now_ms: int) -> None:
+    """Write back what was applied: event ids, cleared tasks, touched records, versions; and commit.
+
+    Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
+    """
+    connection.execute_all(_saving(connection.quote, sorted(users, key=lambda user: user.uid), events, now_ms))
+
+
+def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:
+    """The statements, in their order: the event ids first, since whether they are new decides about all the rest."""
+    day = datetime.fromtimestamp(now_ms / 1000, timezone.utc).date().isoformat().encode()
+    yield from _in_statements(
+        b"INSERT INTO applied_event (uid, event_id, result, day) VALUES ",
+        (b"(%d,%b,%b,'%b')" % (event.uid, quote(event.event_id), quote(event.result), day) for event in events),
+    )
+    cleared = [b"%d" % user.uid for user in users if user.cleared]
     if cleared:
-        connection.execute(f"DELETE FROM user_task WHERE uid IN ({','.join(map(str, cleared))})")
-    connection.execute_many(
-        "INSERT INTO user_state (uid, version, points, updated_at) VALUES (%s, %s, %s, %s)"
-        " ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at)",
-        [(user.uid, user.version, user.points, now_ms) for user in users],
+        yield b"DELETE FROM user_task WHERE uid IN (%b)" % b",".join(cleared)
+    yield from _in_statements(
+        b"INSERT INTO user_state (uid, version, points, updated_at) VALUES ",
+        (b"(%d,%d,%d,%d)" % (user.uid, user.version, user.points, now_ms) for user in users),
+        b" ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at)",
     )
-    connection.execute_many(
-        "INSERT INTO user_task (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-        " ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
-        " claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
-        [_task_row(user, key) for user in users for key in sorted(user.touched)],
+    yield from _in_statements(
+        b"INSERT INTO user_task (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision) VALUES ",
+        (_task_row(quote, user, key) for user in users for key in sorted(user.touched)),
+        b" ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
+        b" claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
     )
-    connection.execute_many(
-        "INSERT INTO applied_event (uid, event_id, result, day) VALUES (%s, %s, %s, %s)",
-        [(event.uid, event.event_id, event.result, day) for event in events],
-    )
+    yield b"COMMIT"
 
 
-def _task_row(user: User, key: tuple[int, str]) -> tuple[object, ...]:
+def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:
     record = user.tasks[key]
-    return (user.uid, *key, record.progress, STATES.index(record.state), record.completed_at, record.claimed_at, record.revision)
+    return b"(%d,%d,%b,%d,%d,%b,%b,%d)" % (
+        user.uid,
+        key[0],
+        quote(key[1]),
+        record.progress,
+        STATES.index(record.state),
+        b"NULL" if record.completed_at is None else b"%d" % record.completed_at,
+        b"NULL" if record.claimed_at is None else b"%d" % record.claimed_at,
+        record.revision,
+    )
+
+
+def _in_statements(head: bytes, rows: Iterable[bytes], tail: bytes = b"") -> Iterator[bytes]:
+    """Many rows in few statements, each of about STATEMENT_BYTES at the most. None for no rows."""
+    some: list[bytes] = []
+    size = 0
+    for row in rows:
+        some.append(row)
+        size += len(row)
+        if size >= STATEMENT_BYTES:
+            yield head + b",".join(some) + tail
+            some, size = [], 0
+    if some:
+        yield head + b",".join(some) + tail
 
 
 def _wall_us() -> int:

@@ -23,7 +23,7 @@ class UserInfo:
         self._accepted: OrderedDict[int, tuple[int, float]] = OrderedDict()
         self._accept_number = 0
         self.floor = 0
-        self.floor_rises = {"start": 0, "worker": 0, "dropped": 0, "lru": 0}
+        self.floor_rises = {"start": 0, "generation": 0, "takeover": 0, "dropped": 0, "lru": 0}
 
     def __len__(self) -> int:
         return len(self._stamps)
@@ -75,6 +75,12 @@ class UserInfo:
         self._stamps.move_to_end(uid)
         while len(self._stamps) > self._max_stamps:
             self._drop_oldest("lru")
+
+    def begin_generation(self, tick: int) -> None:
+        """A new timeline: old stamps are numbers of another one. Everybody's last write was at its fresh tick."""
+        self._stamps.clear()
+        self.floor = tick
+        self.floor_rises["generation"] += 1
 
     def raise_floor(self, tick: int, cause: str) -> None:
         """Knowledge may have been lost: nobody's read may be answered below `tick` (INV 3, INV 4)."""

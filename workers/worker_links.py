@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -38,7 +39,7 @@ class WorkerLink(asyncio.Protocol):
             for body in self._splitter.feed(data):
                 self._hear(body)
         except (ValueError, msgspec.MsgspecError) as error:
-            self._log.error("a worker speaks another language, cutting it: %s", error)
+            self._log.error('cut a worker that speaks another protocol server=%s error="%s"', self.server or "unknown", error)
             self.close()
 
     def _hear(self, body: bytes) -> None:
@@ -59,6 +60,11 @@ class WorkerLink(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(encode_frame(frame))
 
+    def send_all(self, frames: Sequence[Frame]) -> None:
+        """As one: each write to a socket is a system call."""
+        if self._transport is not None:
+            self._transport.write(b"".join(map(encode_frame, frames)))
+
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
@@ -77,14 +83,17 @@ class WorkerLink(asyncio.Protocol):
         if number < self._wakes:
             return  # said before it heard our last wake-up
         self._asleep = True
-        if self._queued_since_wake:
+        # What was queued since may be in its answers already.
+        if self._queued_since_wake and self._dispatch.may_have_work(self.server):
             self.wake()
 
 
 class WorkerLinks:
     """The link of each server, and who is to be woken at the end of this turn of the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, before_waking: Callable[[], None]) -> None:
+        """`before_waking` is called at the end of each turn in which somebody is to be woken; it may add to them."""
+        self._before_waking = before_waking
         self._links: dict[str, WorkerLink] = {}
         self._to_wake: set[str] = set()
 
@@ -111,6 +120,7 @@ class WorkerLinks:
         self._to_wake.add(server)
 
     def _wake_now(self) -> None:
+        self._before_waking()
         to_wake, self._to_wake = self._to_wake, set()
         for server in to_wake:
             link = self._links.get(server)

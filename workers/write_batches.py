@@ -8,16 +8,20 @@ order. Says what became of each write in `Writes` frames; decides nothing about 
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from workers import store
 from workers.changes import User, apply_changes, clear, encode_results
-from workers.database import Connection, NoRoom, StatementRefused, TryAgain
+from workers.database import Connection, Duplicate, NoRoom, StatementRefused, TryAgain
 from workers.messages import Write, Writes
-from workers.protocol import BadArgument, DBSvrError, MasterDown, Refused, parse_changes
+from workers.ownership import Ownership, not_owner
+from workers.protocol import BadArgument, DBSvrError, MasterDown, NotOwner, Refused, decode_changes
+from workers.segment_rows import lock_owned
 from workers.snapshots import user_snapshot, write_answer
 from workers.store import AppliedEvent
 
+Outcome: TypeAlias = "tuple[int, bool, bytes]"
+Refusal: TypeAlias = "tuple[int, str, str]"
 TRIES = 3
 """How often a batch that met a deadlock or a lock is tried as it is."""
 
@@ -34,9 +38,10 @@ class DueWrite(NamedTuple):
 class WriteBatches:
     """The writing side of one life of a master worker: its epoch fences every transaction."""
 
-    def __init__(self, connection: Connection, instance: str, epoch: int, generation: int) -> None:
+    def __init__(self, connection: Connection, ownership: Ownership, epoch: int, generation: int) -> None:
         self._connection = connection
-        self._instance = instance
+        self._ownership = ownership
+        self._instance = ownership.instance
         self._epoch = epoch
         self.generation = generation
         self._locked: list[DueWrite] = []
@@ -46,7 +51,7 @@ class WriteBatches:
     def beat(self) -> int:
         """Commit an empty transaction; its tick. Raises NoRoom, Superseded, DatabaseGone."""
         try:
-            tick = store.begin_write(self._connection, self._instance, self._epoch)
+            tick = store.begin_write(self._connection, self._instance, self._epoch, self.generation)
             store.commit(self._connection)
         except (TryAgain, NoRoom):
             store.roll_back(self._connection)
@@ -109,14 +114,43 @@ class WriteBatches:
                 return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, outcomes, refused, [])
         raise AssertionError("unreachable: the last try raises")
 
-    def _transaction(self, writes: list[Write]) -> tuple[int, list[tuple[int, bool, bytes]], list[tuple[int, str, str]]]:
+    def _transaction(self, writes: list[Write]) -> tuple[int, list[Outcome], list[Refusal]]:
+        try:
+            return self._try_transaction(writes, are_new=True)
+        except Duplicate:
+            # Event ids are new, nearly always, so they are not asked for. Here one was not: now look, and decide anew. In a new
+            # transaction: in this one, ids of ours that went in before the known one would seem to be known as well.
+            store.roll_back(self._connection)
+            return self._try_transaction(writes, are_new=False)
+
+    def _try_transaction(self, writes: list[Write], are_new: bool) -> tuple[int, list[Outcome], list[Refusal]]:
         connection = self._connection
-        tick = store.begin_write(connection, self._instance, self._epoch)
-        users = store.load_users(connection, {write.uid for write in writes})
-        results = store.load_events(connection, ((write.uid, write.event_id) for write in writes))
+        tick = store.begin_write(connection, self._instance, self._epoch, self.generation)
+        ours, refused = self._fence(writes)
+        known = {} if are_new else store.load_events(connection, ((write.uid, write.event_id) for write in ours))
+        outcomes, more_refused = self._apply_and_commit(ours, known)
+        return tick, outcomes, [*refused, *more_refused]
+
+    def _fence(self, writes: list[Write]) -> tuple[list[Write], list[Refusal]]:
+        """Those whose users we own, which is held so until the transaction ends; and a refusal for each of the others (INV 12)."""
+        rows = [row for row in lock_owned(self._connection, self._instance) if self._ownership.is_possessed(row)]
+        ours, refused = [], []
+        for write in writes:
+            if any(row.first <= write.uid <= row.last for row in rows):
+                ours.append(write)
+            else:
+                refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
+        return ours, refused
+
+    def _apply_and_commit(self, writes: list[Write], results: dict[tuple[int, str], bytes]) -> tuple[list[Outcome], list[Refusal]]:
+        """`results`: of the events that were applied before. Raises Duplicate when there are more of those."""
+        if not writes:
+            store.commit(self._connection)
+            return [], []
+        users = store.load_users(self._connection, {write.uid for write in writes})
         now = time.time_ns() // 1_000_000
-        outcomes: list[tuple[int, bool, bytes]] = []
-        refused: list[tuple[int, str, str]] = []
+        outcomes: list[Outcome] = []
+        refused: list[Refusal] = []
         events: list[AppliedEvent] = []
         changed: dict[int, User] = {}
         for write in writes:
@@ -132,15 +166,15 @@ class WriteBatches:
                 results[key] = result
                 events.append(AppliedEvent(write.uid, write.event_id, result))
                 changed[user.uid] = user
-            answer = write_answer(known is None, results[key].encode(), base_version, user_snapshot(user, self.generation))
+            answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation))
             outcomes.append((write.request_id, known is None, answer))
-        store.save(connection, changed.values(), events, now)
-        store.commit(connection)
-        return tick, outcomes, refused
+        store.save_and_commit(self._connection, changed.values(), events, now)
+        return outcomes, refused
 
 
-def _apply(user: User, write: Write, now_ms: int) -> str:
+def _apply(user: User, write: Write, now_ms: int) -> bytes:
     if write.is_clear:
         clear(user)
-        return "[]"
-    return encode_results(apply_changes(user, parse_changes(write.changes), now_ms)).decode()
+        return b"[]"
+    # The front has checked what it sends.
+    return encode_results(apply_changes(user, decode_changes(write.changes), now_ms))

@@ -1,7 +1,8 @@
 """The light: a pure function from the last minutes to what is so now.
 
 `judge(samples, previous, now)` reads no clock and keeps nothing: whoever asks keeps the judgement and passes it in again. The sampler
-does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules` and `blindness`.
+does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `canary_rules`
+and `blindness`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from apps.dbsvr import blindness, dbsvr_rules, replica_rules
+from apps.dbsvr import blindness, canary_rules, dbsvr_rules, replica_rules
+from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import NOTICE, OK, Fact, Finding, severity
 from apps.dbsvr.rule import Most, Rule, Scene
@@ -48,7 +50,13 @@ class Judgement(msgspec.Struct, frozen=True):
     most: dict[str, Most] = {}
 
 
-def judge(samples: Mapping[str, Sequence[Sample]], previous: Judgement, now: float, limits: Thresholds | None = None) -> Judgement:
+def judge(
+    samples: Mapping[str, Sequence[Sample]],
+    previous: Judgement,
+    now: float,
+    limits: Thresholds | None = None,
+    canary: CanaryNow | None = None,
+) -> Judgement:
     """What is so now, for every DBSvr in `samples`. There is always at least one finding, if only that all is well."""
     limits = limits or Thresholds()
     before = {finding.key: finding for finding in previous.findings}
@@ -67,6 +75,7 @@ def judge(samples: Mapping[str, Sequence[Sample]], previous: Judgement, now: flo
             continue
         found = [finding for rule in RULES for finding in _apply(rule, scene, before)]
         findings += ([silence] if silence else []) + _hide(found)
+    findings += canary_rules.look(canary, before, now)
     if not any(not finding.hidden_by for finding in findings):
         calm = _calm(windows, limits, now)
         was = next((finding for finding in previous.findings if finding.level == calm.level and not finding.subject), calm)

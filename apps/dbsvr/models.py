@@ -74,3 +74,35 @@ class ConsoleState(models.Model):
 
     def __str__(self) -> str:
         return f"state {self.seq}"
+
+
+class CanaryRound(models.Model):
+    """One round of the canary: the newest state that it knows of its user, and the first violation in full."""
+
+    at = models.FloatField()
+    uid = models.BigIntegerField()
+    generation = models.BigIntegerField(null=True)
+    version = models.BigIntegerField(null=True)
+    progress = models.BigIntegerField(null=True)
+    reads = models.PositiveIntegerField()
+    replica_reads = models.PositiveIntegerField()
+    violations = models.PositiveIntegerField()
+    kind = models.CharField(max_length=15, blank=True)
+    served_by = models.CharField(max_length=31, blank=True)
+    promised = models.CharField(max_length=100, blank=True)
+    seen = models.CharField(max_length=100, blank=True)
+    errors = models.PositiveIntegerField()
+    error = models.CharField(max_length=200, blank=True)
+    delay_ms = models.FloatField(null=True)
+    margin_ticks = models.BigIntegerField(null=True)
+
+    class Meta:
+        db_table = "canary_round"
+        verbose_name = "canary round"
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["at", "violations"], name="canary_round_at"),
+            models.Index(fields=["uid"], name="canary_round_uid"),
+        ]
+
+    def __str__(self) -> str:
+        return f"canary {self.uid} at {self.at:.0f}"

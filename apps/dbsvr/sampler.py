@@ -15,8 +15,10 @@ from collections import deque
 import msgspec
 from django.db import DatabaseError, connection, transaction
 
+from apps.dbsvr import canary_rounds
 from apps.dbsvr import samples as history
 from apps.dbsvr.asker import Asker
+from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import light
 from apps.dbsvr.judge import Judgement, judge
@@ -29,6 +31,7 @@ from tasksys_site.configuration import Configuration
 log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 120
+CANARY_EVERY_S = 2.0
 
 
 class Writer:
@@ -43,6 +46,9 @@ class Writer:
         self._complaint = ""
         self.found: State | None = None
         """What was in the row when the lock was won; the sampler takes it over."""
+        self.canary: CanaryNow | None = None
+        """What the canary has found, as last read; its rounds are written by Celery."""
+        self._canary_read_at = 0.0
         self.works = False
         """This sampler is the one that works. Stays so while the database is away: nobody else can have the lock then."""
         threading.Thread(target=self._run, name="writer", daemon=True).start()
@@ -91,6 +97,9 @@ class Writer:
             write_state(state)
         for _second in waiting:
             self._pending.popleft()
+        if time.monotonic() - self._canary_read_at >= CANARY_EVERY_S:
+            self.canary = canary_rounds.summary(time.time())
+            self._canary_read_at = time.monotonic()
 
     def _complain(self, complaint: str) -> None:
         if complaint and complaint != self._complaint:
@@ -133,7 +142,7 @@ class Sampler:
             # Another sampler worked before, or this one was started anew: its findings keep their beginnings.
             self._seq, self._judgement = found.seq, self._known(found.judgement)
         self._seq += 1
-        self._judgement = judge(self._samples, self._judgement, at, self._limits)
+        self._judgement = judge(self._samples, self._judgement, at, self._limits, self._writer.canary)
         state = self._state(at)
         self._copier.put(encode_state(state))
         self._writer.put(newest, state)
@@ -148,4 +157,5 @@ class Sampler:
         for name, samples in self._samples.items():
             window = Window(name, samples, now)
             instances[name] = InstanceNow(window.smoothed(), window.last_at, bool(samples) and samples[-1].figures is not None)
-        return State(self._seq, now, light(self._judgement.findings), self._judgement.findings, instances, self._judgement.most)
+        findings = self._judgement.findings
+        return State(self._seq, now, light(findings), findings, instances, self._judgement.most, self._writer.canary)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Figures
 from apps.dbsvr.findings import UNKNOWN, Finding
 from apps.dbsvr.judge import Judgement
@@ -29,6 +30,7 @@ class State(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     instances: dict[str, InstanceNow] = {}
     most: dict[str, Most] = {}
+    canary: CanaryNow | None = None
 
     @property
     def judgement(self) -> Judgement:

@@ -1,13 +1,19 @@
-"""Celery's part in the samples: history only. The light is judged by the sampler and needs no broker."""
+"""Celery's part: the history of samples, and the canary's rounds. The light is judged by the sampler and needs no broker."""
 
 from __future__ import annotations
 
+import logging
 import time
 
 from celery import shared_task
+from django.conf import settings
+from django.db import DatabaseError
 
-from apps.dbsvr import samples
-from tasksys_site.celery import DELETE_OLD, ROLL_UP
+from apps.dbsvr import canary_rounds, samples
+from apps.dbsvr.db_interface import db_interface
+from tasksys_site.celery import CANARY, DELETE_OLD, ROLL_UP
+
+log = logging.getLogger(__name__)
 
 
 @shared_task(name=ROLL_UP, ignore_result=True)
@@ -17,4 +23,13 @@ def roll_up(seconds: int) -> int:
 
 @shared_task(name=DELETE_OLD, ignore_result=True)
 def delete_old_samples() -> int:
-    return samples.delete_old(time.time())
+    now = time.time()
+    return samples.delete_old(now) + canary_rounds.delete_old(now)
+
+
+@shared_task(name=CANARY, ignore_result=True)
+def canary_round() -> None:
+    try:
+        canary_rounds.next_round(settings.CONFIGURATION, db_interface(), time.time())
+    except DatabaseError as error:
+        log.warning("the canary's round could not be kept", extra={"error": error})

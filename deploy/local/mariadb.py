@@ -84,6 +84,10 @@ class MariaDBServer(ServerProcess):
         self.temporary = self.directory / "tmp"
         self.socket = socket_path(self.directory, "server.sock")
 
+    @property
+    def endpoint(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
     def install(self) -> None:
         """Make the data directory, once. A half-made one, left by an interrupted run, is made anew."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -183,6 +187,12 @@ class MariaDBServer(ServerProcess):
             self.execute(f"CHANGE MASTER TO MASTER_DELAY={int(seconds)}")
         finally:
             self.execute("START SLAVE")
+
+    def promote(self) -> None:
+        """Make a master of this replica: what it has not fetched yet it will never have."""
+        self.execute("STOP SLAVE")
+        self.execute("RESET SLAVE ALL")
+        self.execute("SET GLOBAL read_only = 0")
 
     def replication_status(self) -> dict[str, Any]:
         """`SHOW SLAVE STATUS` by column name; empty when the server is no replica."""

@@ -178,8 +178,13 @@ class LocalStack:
 
     def _add_our_listeners(self) -> None:
         for name, instance in self.configuration.dbsvr.instances.items():
-            variable = f"TASKSYS_DBSVR__INSTANCES__{name.upper()}__PORT={instance.port + 10}"
+            variable = f"TASKSYS_DBSVR__INSTANCES__{name.upper()}__PORT={instance.port + 20}"
             self._listen(f"DBSvr {name}", instance.host, instance.port, f"dbsvr.instances.{name}.port", variable)
+            if instance.metrics_port:
+                setting, variable = f"dbsvr.instances.{name}.metrics_port", f"TASKSYS_DBSVR__INSTANCES__{name.upper()}__METRICS_PORT"
+                self._listen(
+                    f"metrics of DBSvr {name}", instance.host, instance.metrics_port, setting, f"{variable}={instance.metrics_port + 20}"
+                )
         web = self.configuration.web
         self._listen("web", web.host, web.port, "web.port", f"TASKSYS_WEB__PORT={web.port + 1}")
 

@@ -6,14 +6,15 @@ frozen and thawed. `make run` starts the same servers by supervisord instead.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
 import secrets
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import redis as redis_py
@@ -21,89 +22,51 @@ import redis as redis_py
 from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, replicate
 from deploy.local.ports import free_ports
 from deploy.local.redis import RedisServer
-from deploy.local.server_process import ServerFailed, dies_with_parent, wait_until
-from tasksys_site.configuration import FILE_VARIABLE, PROJECT, Configuration, load
+from deploy.local.server_process import ServerFailed, wait_until
+from deploy.local.stack_process import StackProcess
+from tasksys_site.configuration import FILE_VARIABLE, MAX_UID, PROJECT, Configuration, load
 
-USER_TABLES = PROJECT / "apps" / "dbsvr" / "sql" / "user_tables.sql"
+USER_TABLES = PROJECT / "apps" / "dbsvr" / "sql"
 READY_WITHIN_S = 30.0
+SECOND_HALF = 5_000_000_100
+"""Of two DBSvrs the first owns the uids below it."""
 
 
-class StackProcess:
-    """One process of ours, with its log in a file. It dies with whoever started it."""
+@dataclass
+class PrivateDBSvr:
+    """The processes of one DBSvr, and what identifies it on this host."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
-        self.name = name
-        self.command = list(command)
-        self.log = log
-        self._environment = {**os.environ, **environment}
-        self._process: subprocess.Popen[bytes] | None = None
+    name: str
+    port: int
+    metrics_port: int
+    queue_key: int
+    front: StackProcess
+    master_worker: StackProcess
+    replica_workers: dict[str, StackProcess]
 
     @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
-
-    @property
-    def exit_code(self) -> int | None:
-        return None if self._process is None else self._process.poll()
-
-    def start(self) -> None:
-        if self.pid is not None:
-            raise ServerFailed(f"{self.name} runs already, pid {self.pid}")
-        with open(self.log, "ab") as log:
-            self._process = subprocess.Popen(
-                [*dies_with_parent(signal.SIGKILL), *self.command],
-                cwd=PROJECT,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(number)
-
-    def stop(self, timeout_s: float = 10.0) -> int | None:
-        """TERM, and by force after the time. The exit code."""
-        self.thaw()
-        self.signal(signal.SIGTERM)
-        return self.wait(timeout_s)
-
-    def kill(self) -> None:
-        self.signal(signal.SIGKILL)
-        self.wait(10.0)
-
-    def freeze(self) -> None:
-        self.signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self.signal(signal.SIGCONT)
-
-    def wait(self, timeout_s: float) -> int | None:
-        if self._process is None:
-            return None
-        try:
-            return self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait(10.0)
-
-    def last_log_lines(self, count: int = 30) -> str:
-        try:
-            return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
-        except OSError as error:
-            return f"(no log: {error})"
+    def processes(self) -> list[StackProcess]:
+        return [self.front, self.master_worker, *self.replica_workers.values()]
 
 
 class PrivateStack:
     """The parts by name. Nothing runs before `start_*` is called; `stop` ends all of it."""
 
-    def __init__(self, directory: Path, replicas: int = 1, settings: Mapping[str, object] | None = None) -> None:
-        """`settings`: further keys of section `dbsvr`."""
+    def __init__(
+        self,
+        directory: Path,
+        replicas: int = 1,
+        settings: Mapping[str, object] | None = None,
+        endpoints: Endpoints | None = None,
+        instances: Sequence[str] = ("a",),
+    ) -> None:
+        """`settings`: further keys of section `dbsvr`. `endpoints`: of "master" and the replicas, where not the server alone.
+
+        Two `instances` share the users: those below SECOND_HALF are the first one's.
+        """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        ports = iter(free_ports(6 + replicas))
+        ports = iter(free_ports(5 + replicas + 2 * len(instances)))
         self.master = MariaDBServer("master", directory / "master", next(ports), server_id=1)
         self.replicas = {
             f"r{number}": MariaDBServer(f"r{number}", directory / f"r{number}", next(ports), server_id=1 + number, read_only=True)
@@ -111,15 +74,13 @@ class PrivateStack:
         }
         self.broker = RedisServer("broker", directory / "broker", next(ports))
         self.nodes = {f"node-{number}": RedisServer(f"node-{number}", directory / f"node-{number}", next(ports)) for number in (1, 2)}
-        self.front_port, self.web_port = next(ports), next(ports)
-        self.queue_key = random.randrange(0x1000_0000, 0x6000_0000)
+        self.web_port = next(ports)
+        self.environment = {FILE_VARIABLE: str(directory / "tasksys.toml")}
+        self._others = 0
+        self.dbsvrs = {name: self._dbsvr(name, next(ports), next(ports)) for name in instances}
+        self._endpoints = endpoints(self) if endpoints is not None else {}
         self.configuration_file = directory / "tasksys.toml"
         self._write_configuration(dict(settings or {}))
-        self.environment = {FILE_VARIABLE: str(self.configuration_file)}
-        self._others = 0
-        self.front = self.another("front")
-        self.master_worker = self.another("master_db_svr")
-        self.replica_workers = {name: self.another("slave_db_svr", "--replica", name) for name in self.replicas}
 
     @property
     def replica(self) -> MariaDBServer:
@@ -127,12 +88,45 @@ class PrivateStack:
         return self.replicas["r1"]
 
     @property
+    def dbsvr(self) -> PrivateDBSvr:
+        """The first DBSvr."""
+        return next(iter(self.dbsvrs.values()))
+
+    @property
+    def front_port(self) -> int:
+        return self.dbsvr.port
+
+    @property
+    def metrics_port(self) -> int:
+        return self.dbsvr.metrics_port
+
+    @property
+    def queue_key(self) -> int:
+        return self.dbsvr.queue_key
+
+    @property
+    def front(self) -> StackProcess:
+        return self.dbsvr.front
+
+    @property
+    def master_worker(self) -> StackProcess:
+        return self.dbsvr.master_worker
+
+    @master_worker.setter
+    def master_worker(self, process: StackProcess) -> None:
+        self.dbsvr.master_worker = process
+
+    @property
+    def replica_workers(self) -> dict[str, StackProcess]:
+        return self.dbsvr.replica_workers
+
+    @property
     def replica_worker(self) -> StackProcess:
         return self.replica_workers["r1"]
 
     @property
     def dbsvr_processes(self) -> list[StackProcess]:
-        return [self.front, self.master_worker, *self.replica_workers.values()]
+        return [process for dbsvr in self.dbsvrs.values() for process in dbsvr.processes]
 
     def configuration(self) -> Configuration:
         """The stack's configuration, as its processes read it."""
@@ -146,10 +140,16 @@ class PrivateStack:
             else:
                 os.environ[FILE_VARIABLE] = before
 
-    def another(self, process: str, *arguments: str) -> StackProcess:
+    def _dbsvr(self, name: str, port: int, metrics_port: int) -> PrivateDBSvr:
+        replica_workers = {replica: self.another("slave_db_svr", "--replica", replica, instance=name) for replica in self.replicas}
+        front, master_worker = self.another("front", instance=name), self.another("master_db_svr", instance=name)
+        queue_key = random.randrange(0x1000_0000, 0x6000_0000)
+        return PrivateDBSvr(name, port, metrics_port, queue_key, front, master_worker, replica_workers)
+
+    def another(self, process: str, *arguments: str, instance: str = "a") -> StackProcess:
         """One more process of that kind, with a log of its own; not started, and for the caller to end."""
         self._others += 1
-        command = [sys.executable, "-m", "workers", process, "--instance", "a", *arguments]
+        command = [sys.executable, "-m", "workers", process, "--instance", instance, *arguments]
         return StackProcess(f"{process}-{self._others}", command, self.directory / f"{process}-{self._others}.log", self.environment)
 
     def start_databases(self) -> None:
@@ -162,7 +162,8 @@ class PrivateStack:
 
     def create_user_tables(self) -> None:
         """The tables of schema tasksys_user alone, without Django."""
-        for statement in USER_TABLES.read_text(encoding="utf-8").split(";\n"):
+        statements = ";\n".join(path.read_text(encoding="utf-8") for path in sorted(USER_TABLES.glob("*.sql")))
+        for statement in statements.split(";\n"):
             sql = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
             if sql.strip():
                 self.master.execute(sql, "tasksys_user")
@@ -197,28 +198,30 @@ class PrivateStack:
         self.wait_until_serving()
 
     def wait_until_serving(self, timeout_s: float = READY_WITHIN_S) -> None:
-        def serves() -> bool:
-            stats = self.stats()
+        def serves(instance: str) -> bool:
+            stats = self.stats(instance)
             if stats is None or stats["master"]["state"] != "up":
                 return False
             return all(replica["state"] == "serving" and replica["tick"] >= stats["floor"] for replica in stats["replicas"].values())
 
-        self._wait(serves, timeout_s, "the DBSvr does not serve")
+        for name in self.dbsvrs:
+            self._wait(functools.partial(serves, name), timeout_s, f"DBSvr {name} does not serve")
 
-    def stats(self) -> dict[str, object] | None:  # type: ignore[explicit-any]
-        """TASK.STATS; None when the front does not answer."""
+    def stats(self, instance: str | None = None) -> dict[str, object] | None:  # type: ignore[explicit-any]
+        """TASK.STATS of that DBSvr, else of the first; None when its front does not answer."""
         try:
-            with self.client() as client:
+            with self.client(instance=instance) as client:
                 return json.loads(client.execute_command("TASK.STATS"))  # type: ignore[no-any-return]
         except (redis_py.RedisError, OSError):
             return None
 
-    def client(self, timeout_s: float = 5.0) -> redis_py.Redis:
-        """A RESP client that never repeats by itself."""
+    def client(self, timeout_s: float = 5.0, instance: str | None = None) -> redis_py.Redis:
+        """A RESP client of that DBSvr, else of the first, that never repeats by itself."""
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        return redis_py.Redis(port=self.front_port, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, retry=Retry(NoBackoff(), 0))
+        port = self.dbsvrs[instance or self.dbsvr.name].port
+        return redis_py.Redis(port=port, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, retry=Retry(NoBackoff(), 0))
 
     def stop(self) -> None:
         """End everything; what hangs, by force."""
@@ -226,6 +229,9 @@ class PrivateStack:
             process.stop()
         for server in (*self.nodes.values(), self.broker, *self.replicas.values(), self.master):
             server.stop()
+
+    def _endpoints_of(self, name: str, server: MariaDBServer) -> str:
+        return json.dumps(list(self._endpoints.get(name, [server.endpoint])))
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float, complaint: str) -> None:
         if not wait_until(condition, timeout_s):
@@ -241,18 +247,26 @@ class PrivateStack:
                 path.write_text(secrets.token_urlsafe(32))
                 path.chmod(0o600)
         run_dir = self.directory / "run"
-        lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f'master = ["127.0.0.1:{self.master.port}"]']
+        lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f"master = {self._endpoints_of('master', self.master)}"]
         for name in ("migrations", "workers", "web", "reading"):
             lines += [f"[databases.accounts.{name}]", f'user = "tasksys_{name}"', f"password_file = {_toml(secrets_dir / name)}"]
         for name, server in self.replicas.items():
-            lines += ["[[databases.replicas]]", f'name = "{name}"', f'endpoints = ["127.0.0.1:{server.port}"]']
+            lines += ["[[databases.replicas]]", f'name = "{name}"', f"endpoints = {self._endpoints_of(name, server)}"]
         lines += ["[dbsvr]", f"run_dir = {_toml(run_dir)}", *(f"{key} = {_toml(value)}" for key, value in dbsvr.items())]
-        lines += ["[dbsvr.instances.a]", f"port = {self.front_port}", f"queue_key = {self.queue_key}"]
+        for svr in self.dbsvrs.values():
+            lines += [f"[dbsvr.instances.{svr.name}]", f"port = {svr.port}", f"queue_key = {svr.queue_key}"]
+            lines += [f"metrics_port = {svr.metrics_port}"]
+        if len(self.dbsvrs) > 1:
+            for name, first, last in zip(self.dbsvrs, (1, SECOND_HALF), (SECOND_HALF - 1, MAX_UID), strict=True):
+                lines += ["[[dbsvr.segments]]", f'name = "of-{name}"', f"first = {first}", f"last = {last}", f'home = "{name}"']
         lines += ["[broker]", f'url = "redis://127.0.0.1:{self.broker.port}/0"']
         for name, node in self.nodes.items():
             lines += ["[[cache.nodes]]", f'name = "{name}"', f'url = "redis://127.0.0.1:{node.port}/0"']
         lines += ["[web]", f"port = {self.web_port}", f"secret_key_file = {_toml(secrets_dir / 'django')}"]
         self.configuration_file.write_text("\n".join(lines) + "\n")
+
+
+Endpoints = Callable[[PrivateStack], Mapping[str, Sequence[str]]]
 
 
 def _toml(value: object) -> str:

@@ -217,3 +217,12 @@ def test_a_body_in_chunks_is_read_or_refused_but_no_500(web: WebProcess, keys: d
 
     assert answer.status in (400, 404, 411)
     assert json.loads(answer.read())["retryable"] is False
+
+
+@pytest.mark.parametrize("uid", [2**63 - 1024, 2**63 - 1])
+@pytest.mark.parametrize(("method", "rest"), [("GET", "/tasks"), ("POST", "/tasks/x/complete"), ("DELETE", "")])
+def test_a_uid_that_is_reserved_for_the_canary_is_refused(api: Caller, uid: int, method: str, rest: str) -> None:
+    status, problem = api.call(method, f"/api/v1/users/{uid}{rest}", {"event_id": "e"} if method == "POST" else None)
+
+    assert (status, problem["code"], problem["pointer"]) == (400, "bad_request", "path/uid")
+    assert "reserved for the canary" in problem["detail"]

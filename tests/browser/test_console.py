@@ -14,7 +14,8 @@ import pytest
 import redis
 from playwright.sync_api import Page, expect
 
-from deploy.local.private_stack import PrivateStack, StackProcess
+from deploy.local.private_stack import PrivateStack
+from deploy.local.stack_process import StackProcess
 from tests.browser.conftest import Complaints
 from tests.stack.waiting import eventually
 from tests.stack.web_process import WebProcess

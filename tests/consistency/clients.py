@@ -76,6 +76,10 @@ class Run:
     def is_running(self) -> bool:
         return any(thread.is_alive() for thread in self._threads)
 
+    def stop(self) -> None:
+        """End it after what is under way; `wait` then returns the history."""
+        self._left = 0
+
     def wait(self) -> list[Operation]:
         for thread in self._threads:
             thread.join()

@@ -255,13 +255,13 @@ def withheld_outcomes() -> None:
     """Not broken: the front never hears what became of a write, until the worker is killed; reads are answered at once."""
     from workers.front_link import FrontLink
 
-    send = FrontLink.send
+    hold = FrontLink.hold
 
     def withholding(self: Any, frame: Frame) -> None:
         if not isinstance(frame, Writes):
-            send(self, frame)
+            hold(self, frame)
 
-    FrontLink.send = withholding  # type: ignore[method-assign]
+    FrontLink.hold = withholding  # type: ignore[method-assign]
 
 
 def _stop_myself(*anything: Any) -> None:
@@ -324,14 +324,14 @@ def slow_to_say_idle() -> None:
     """Not broken: a while passes between its last look at the queues and its word that it is idle."""
     from workers.front_link import FrontLink
 
-    send = FrontLink.send
+    hold = FrontLink.hold
 
     def slow(self: Any, frame: Frame) -> None:
         if isinstance(frame, Idle):
             time.sleep(0.05)
-        send(self, frame)
+        hold(self, frame)
 
-    FrontLink.send = slow  # type: ignore[method-assign]
+    FrontLink.hold = slow  # type: ignore[method-assign]
 
 
 def without_run_id() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from deploy.local.private_stack import PrivateStack, StackProcess
+from deploy.local.private_stack import PrivateStack
+from deploy.local.stack_process import StackProcess
 from tests.stack.waiting import eventually
 from tests.unit.samples_of_a_dbsvr import healthy, replica
 

@@ -14,7 +14,8 @@ import pytest
 import redis
 
 from deploy.local.ports import is_free
-from deploy.local.private_stack import PrivateStack, StackProcess
+from deploy.local.private_stack import PrivateStack
+from deploy.local.stack_process import StackProcess
 from tasksys_site.configuration import PROJECT
 from tests.stack.waiting import eventually
 from workers.process import Exit

@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.client
 import sys
 
-from deploy.local.private_stack import PrivateStack, StackProcess
+from deploy.local.private_stack import PrivateStack
+from deploy.local.stack_process import StackProcess
 from tests.stack.waiting import eventually
 
 

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from apps.dbsvr.blindness import BLIND, DOWN
+from apps.dbsvr.canary_rules import CODE as CANARY
+from apps.dbsvr.canary_rules import HOLD_S
 from apps.dbsvr.judge import RULES
 from apps.dbsvr.steps import STEPS
 from apps.dbsvr.thresholds import Thresholds
@@ -25,7 +27,8 @@ def test_every_rule_stands_in_the_table_with_its_levels() -> None:
     for rule in RULES:
         level = ROWS[rule.code][0]
         assert all(tier.level in level for tier in rule.tiers), rule.code
-    assert {BLIND, DOWN} <= ROWS.keys()
+    assert {BLIND, DOWN, CANARY} <= ROWS.keys()
+    assert f"{HOLD_S / 60:.0f} min" in ROWS[CANARY][2]
 
 
 @pytest.mark.parametrize(

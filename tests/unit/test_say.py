@@ -8,6 +8,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from apps.dbsvr import quantities
+from apps.dbsvr.canary import LOST, OLD, TWICE
 from apps.dbsvr.findings import Fact, Finding
 from apps.dbsvr.judge import RULES
 from apps.dbsvr.quantities import EN, ZH
@@ -145,7 +146,8 @@ def test_both_languages_have_the_same_cases_with_the_same_places() -> None:
 def test_every_rule_has_words() -> None:
     spoken = {case.partition("/")[0] for case in en.SENTENCES}
     assert {SAME_WORDS.get(rule.code, rule.code) for rule in RULES} <= spoken
-    assert {"console.blind", "dbsvr.down", "ok", "idle", "first"} <= spoken
+    assert {"console.blind", "dbsvr.down", "canary.violation", "ok", "idle", "first"} <= spoken
+    assert {f"canary.violation/{kind}" for kind in (OLD, LOST, TWICE)} <= en.SENTENCES.keys()
 
 
 def test_a_headline_is_a_short_fact() -> None:

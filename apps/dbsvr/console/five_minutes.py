@@ -16,6 +16,8 @@ from apps.dbsvr.state import State
 from tasksys_site.configuration import load
 
 STALLED_MS = 5_000
+DEMO_USERS = (10**12 + 42, 10**9 + 42)
+"""One of each half of the users; deploy.local.demo_users has put them in."""
 
 
 class StepShown(NamedTuple):
@@ -33,7 +35,9 @@ def steps(state: State, instance: str, processes: list[ProcessRow], language: st
     first = next(iter(lags), "r1")
     behind = lags.get(first)
     tasks = live_task_count(time.time())
-    port = load().dbsvr.instances[instance].port
+    dbsvr = load().dbsvr
+    port = dbsvr.instances[instance].port
+    user = next((uid for uid in DEMO_USERS if dbsvr.home_of(uid) == instance), DEMO_USERS[0])
     return [
         StepShown(
             "processes",
@@ -48,7 +52,7 @@ def steps(state: State, instance: str, processes: list[ProcessRow], language: st
             _("replica %(replica)s in step (%(lag)s)") % {"replica": first, "lag": "?" if behind is None else lag(behind, language)},
         ),
         StepShown("tasks", tasks > 0, ngettext("%(count)s task live", "%(count)s tasks live", tasks) % {"count": tasks}),
-        StepShown("read", bool(it and it.reads_total), _("make a read:"), f"redis-cli -p {port} TASK.GET 1000000000042 node-1"),
+        StepShown("read", bool(it and it.reads_total), _("make a read:"), f"redis-cli -p {port} TASK.GET {user} node-1"),
         StepShown(
             "stall",
             # Stays ticked for an hour: who looks up from the terminal a little late has not missed it.

@@ -65,7 +65,8 @@ def look(now: float | None = None) -> Live:
     finding = Finding("console.blind", UNKNOWN, "", state.judged_at, "all", {"since_at": state.judged_at})
     blind = {name: InstanceNow(it.figures, it.at, answers=False) for name, it in state.instances.items()}
     # Told anew every five seconds: for how long is all that still changes.
-    return Live(f"{state.seq}-blind-{age_s // 5:.0f}", State(state.seq, now, UNKNOWN, (finding,), blind, state.most), age_s, copied)
+    believed = State(state.seq, now, UNKNOWN, (finding,), blind, state.most, state.canary)
+    return Live(f"{state.seq}-blind-{age_s // 5:.0f}", believed, age_s, copied)
 
 
 class FindingWords(NamedTuple):
@@ -155,13 +156,15 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
         "since": words[0].since if words and worst not in ("ok", "notice") else "",
         "findings": words,
     }
+    settings_of_canary = configuration().canary
+    canary = present.canary_tile(state.canary, settings_of_canary.users, settings_of_canary.every_s, state.judged_at, zone, language)
     return Rendered(
         light=worst,
         word=context["word"],
         since=context["since"],
         findings=words,
         count=trouble,
-        values=present.tiles(state.instances.get(instance), language, configuration().dbsvr.age_limit_ms),
+        values=present.tiles(state.instances.get(instance), language, configuration().dbsvr.age_limit_ms) | canary,
         servers=present.server_rows(state.instances.get(instance), language),
         processes=rows,
         steps=five_minutes.steps(state, instance, rows, language) if configuration().web.demo and not given.copied else [],

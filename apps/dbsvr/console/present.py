@@ -6,16 +6,21 @@ Four nothings look different: 0 is known, "—" is not yet, "?" is unknown, and 
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from apps.dbsvr.canary import READ_FOR_S
+from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import MASTER, Figures, ReplicaFigures
-from apps.dbsvr.quantities import count, digits, duration, lag, share
+from apps.dbsvr.quantities import clock, count, digits, duration, lag, share
 from apps.dbsvr.state import InstanceNow, State
 
 NOT_YET, UNKNOWN = "—", "?"
 GONE = ("silent", "down")
+STALE_AFTER_ROUNDS = 6
 
 
 class ServerRow(NamedTuple):
@@ -80,6 +85,28 @@ def tiles(now: InstanceNow | None, language: str, age_limit_ms: int) -> dict[str
         "users": count(it.stamps),
         "users_sub": _("%(users)s with a write in flight") % {"users": count(it.in_flight)},
     }
+
+
+def canary_tile(canary: CanaryNow | None, users: int, every_s: float, now: float, zone: tzinfo, language: str) -> dict[str, str]:
+    """The canary's tile: the last violation, or that there was none. When rounds have stopped coming it claims nothing."""
+    if not users:
+        return {"canary": _("off"), "canary_sub": ""}
+    if canary is None:
+        return {"canary": NOT_YET, "canary_sub": _("no round yet")}
+    age_s = now - canary.newest_at
+    if age_s > STALE_AFTER_ROUNDS * every_s:
+        return {"canary": UNKNOWN, "canary_sub": _("last round %(age)s ago") % {"age": duration(round(age_s) * 1000, language)}}
+    if canary.violation_at is not None:
+        below = ngettext("last violation, %(count)s round in 24 h", "last violation, %(count)s rounds in 24 h", canary.violations)
+        return {"canary": clock(canary.violation_at, zone), "canary_sub": below % {"count": count(canary.violations)}}
+    rounds = ngettext("in %(count)s round", "in %(count)s rounds", canary.rounds) % {"count": count(canary.rounds)}
+    if canary.errors:
+        newest = _("the newest round got errors")
+    elif canary.delay_ms is None:
+        newest = _("no replica had it within %(time)s") % {"time": duration(READ_FOR_S * 1000, language)}
+    else:
+        newest = _("on a replica after %(delay)s") % {"delay": duration(canary.delay_ms, language)}
+    return {"canary": _("no violation"), "canary_sub": f"{rounds} · {newest}"}
 
 
 def server_rows(now: InstanceNow | None, language: str) -> list[ServerRow]:

@@ -172,6 +172,22 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "It serves nobody until it is back. Look at its host and its processes, and at the master.",
     ),
     "dbsvr.down/back": ("DBSvr %(dbsvr)s answers again.", "It was gone from %(since_at)s. This ends after 5 answers in a row."),
+    "canary.violation/old": (
+        "A promise was broken: the canary was shown an old state.",
+        "At %(last_at)s %(server)s answered older than what had been acknowledged (%(violations)s such rounds in 24 h). "
+        "Take %(server)s out of use if it is a replica and keep its logs; the log of Celery has the versions. "
+        "This ends an hour after the last one.",
+    ),
+    "canary.violation/lost": (
+        "A promise was broken: an acknowledged write of the canary is missing.",
+        "At %(last_at)s %(server)s answered without it (%(violations)s such rounds in 24 h). Was the master restored or a replica "
+        "promoted? The log of Celery has the versions. This ends an hour after the last one.",
+    ),
+    "canary.violation/twice": (
+        "A promise was broken: an event of the canary was applied twice.",
+        "Seen at %(last_at)s in an answer of %(server)s (%(violations)s such rounds in 24 h). Does anybody else write the reserved users? "
+        "The log of Celery has the versions. This ends an hour after the last one.",
+    ),
     "console.blind": (
         "This page is blind to DBSvr %(dbsvr)s since %(since_at)s.",
         "%(dbsvr)s may be well. The sampler gets no answer (%(why)s). Figures below are from before.",

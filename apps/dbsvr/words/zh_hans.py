@@ -142,6 +142,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "恢复之前无法为任何用户服务。请检查其主机、进程以及主库。",
     ),
     "dbsvr.down/back": ("DBSvr %(dbsvr)s 恢复应答。", "自 %(since_at)s 起曾失联。连续 5 次应答后本条消失。"),
+    "canary.violation/old": (
+        "承诺被破坏：探针读到了旧状态。",
+        "%(last_at)s，%(server)s 返回的状态早于已确认的状态（24 小时内共 %(violations)s 轮）。若 %(server)s 是从库，请停用并保留其日志；"
+        "版本详情见 Celery 日志。最后一次之后一小时结束。",
+    ),
+    "canary.violation/lost": (
+        "承诺被破坏：探针的一次已确认的写丢失。",
+        "%(last_at)s，%(server)s 的应答中没有它（24 小时内共 %(violations)s 轮）。主库是否被恢复过，或有从库被提升？"
+        "版本详情见 Celery 日志。最后一次之后一小时结束。",
+    ),
+    "canary.violation/twice": (
+        "承诺被破坏：探针的一个事件被应用了两次。",
+        "于 %(last_at)s 在 %(server)s 的应答中发现（24 小时内共 %(violations)s 轮）。是否有别人在写保留用户？"
+        "版本详情见 Celery 日志。最后一次之后一小时结束。",
+    ),
     "console.blind": (
         "自 %(since_at)s 起本页看不到 DBSvr %(dbsvr)s。",
         "%(dbsvr)s 可能正常，但采样得不到应答（%(why)s）。下方是之前的数据。",

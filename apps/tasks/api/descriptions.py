@@ -14,9 +14,9 @@ from apps.tasks.decisions import STATES
 
 _UID = OpenApiParameter(
     "uid",
-    {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1, "example": 1000000000042},
+    {"type": "integer", "format": "int64", "minimum": 1, "maximum": settings.RESERVED_FROM_UID - 1, "example": 1000000000042},
     OpenApiParameter.PATH,
-    description="The user's number.",
+    description="The user's number. The largest ones are reserved.",
 )
 
 _PROBLEMS = {

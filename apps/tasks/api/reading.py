@@ -30,9 +30,14 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 def read_uid(text: str) -> int:
     try:
-        return parse_uid(text.encode())
+        uid = parse_uid(text.encode())
     except (BadArgument, UnicodeEncodeError):
         raise Problem("bad_request", _("A uid is a number from 1 to 9223372036854775807."), "path/uid") from None
+    if uid >= settings.RESERVED_FROM_UID:
+        raise Problem(
+            "bad_request", _("The uids from %(first)s on are reserved for the canary.") % {"first": settings.RESERVED_FROM_UID}, "path/uid"
+        )
+    return uid
 
 
 def read_event_id(text: str, pointer: str) -> str:

@@ -1,0 +1,16 @@
+"""The larger configurations of the protocol's model, each explored to the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.model.cases import CASES, Case
+from tests.model.explore import explore
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", [case for case in CASES if not case.is_quick], ids=lambda case: case.name)
+def test_the_protocol_keeps_its_promises_and_breaks_them_where_a_rule_is_left_out(case: Case) -> None:
+    finding = explore(case.scenario, case.rules)
+
+    assert case.is_met_by(finding), str(finding)

@@ -1,0 +1,34 @@
+"""`python -m tests.model [part of a name]`: explores the cases and prints what came of each, with its counterexample.
+
+Exit code 1 when a case did not end as it must.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.model.cases import CASES
+from tests.model.explore import explore
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
+    parser.add_argument("name", nargs="?", default="", help="only cases whose name contains this")
+    parser.add_argument("--quick", action="store_true", help="only those of the unit layer")
+    chosen = parser.parse_args()
+    surprises = 0
+    for case in CASES:
+        if chosen.name.lower() not in case.name.lower() or (chosen.quick and not case.is_quick):
+            continue
+        print(case.name, flush=True)
+        finding = explore(case.scenario, case.rules)
+        print(f"  {finding}", flush=True)
+        if not case.is_met_by(finding):
+            surprises += 1
+            print(f"  NOT AS EXPECTED: {f'it must break {case.breaks}' if case.breaks else 'all promises must hold'}", flush=True)
+    return 1 if surprises else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
