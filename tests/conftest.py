@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from deploy.local.private_stack import Endpoints, PrivateStack
+from deploy.local.private_stack import Endpoints, PrivateStack, Views
 from tests import session
 from tests.consistency.doubles import break_on_purpose
 from tests.stack.leftovers import assert_nothing_is_left
@@ -65,10 +65,11 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         endpoints: Endpoints | None = None,
         before: Callable[[PrivateStack], object] | None = None,
         instances: Sequence[str] = ("a",),
+        views: Views | None = None,
         **settings: object,
     ) -> PrivateStack:
         stack = PrivateStack(
-            tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances
+            tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances, views=views
         )
         made.append(stack)
         break_on_purpose(stack, double)

@@ -156,8 +156,8 @@ class Pair:
     def give(self, segment: str, to: str, now: float) -> Giving | None:
         """Begin to give a segment of ours: from now on no write of it is accepted here. None when it is not ours to give."""
         row = next((row for row in self.ownership.rows if row.segment == segment), None)
-        if row is None or row.owner != self.instance or segment in self.giving:
-            return None
+        if row is None or not self.ownership.is_possessed(row) or segment in self.giving:
+            return None  # what is not possessed yet has the lease of an owner before us on it, which its receiver would not wait out
         self.giving[segment] = Giving(segment, row.epoch, to, now + GIVE_WITHIN_S)
         return self.giving[segment]
 

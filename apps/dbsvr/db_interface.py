@@ -26,6 +26,7 @@ from workers.protocol import (
     MAX_BATCH_UIDS,
     Change,
     DBSvrError,
+    MasterDown,
     NotOwner,
     Snapshot,
     TimedOut,
@@ -41,11 +42,12 @@ LONGEST_PAUSE_MS = 400
 SHARE_OF_A_TRY = 1 / 3
 """Of the time left, while another DBSvr could be asked after this one: who does not answer must not use up the whole deadline."""
 
-GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner)
+GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner, MasterDown)
 """The errors after which another DBSvr is asked at once.
 
-Not OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less. Not MASTERDOWN:
-both have the same master. These two are waited out where they were said. All other errors would be said everywhere.
+MASTERDOWN too: perhaps the master is out of the owner's reach alone, and only those who ask the other let it take the users over. Not
+OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less; that is waited out where
+it was said. All other errors would be said everywhere.
 """
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
