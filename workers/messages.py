@@ -124,11 +124,12 @@ class TakeSegment(Frame, frozen=True):
 
 
 class GiveSegment(Frame, frozen=True):
-    """No write of this segment is under way any more: let `to` own it."""
+    """No write of this segment is under way any more: let `to` own it, and for good if it `moves_home`."""
 
     segment: str
     epoch: int
     to: str
+    moves_home: bool
 
 
 class MayPossess(Frame, frozen=True):
