@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tasksys_site.configuration import DBSvr
 from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
@@ -441,9 +443,11 @@ class Dispatch:
 
     def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
         server, counts, table = link.server, self.counts, self.table
+        if frame.generation != self.servers.generation:
+            # On its way when a new generation began: it may show what the database has lost.
+            frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
             self._note_tick(link, frame.generation, frame.tick, now)
-            tick = frame.tick if frame.generation == self.servers.generation else None
             counts.read_batches[server].add(len(frame.answers))
             by_master, reason = server == MASTER, None
             give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
@@ -460,7 +464,7 @@ class Dispatch:
                     counts.reads_by_reason[reason] += 1
                     counts.master_latency.add((now - request.arrived) * 1000)
                 else:
-                    counts.note_replica_read(request, tick, now)
+                    counts.note_replica_read(request, frame.tick, now)
                 storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
                 give_snapshot(request, body, server, reason, storable)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
