@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from workers.worker_links import WorkerLink
 
 RETRY_AFTER_MS = 50
+LOST_AFTER_S = 5.0
+"""So long after its time is over a queued write must have been decided, or its ticket was lost."""
 BLIND_WAIT_S = 2.0
 """A front that remembers nothing waits so long for every replica's word before a master worker may claim."""
 
@@ -584,6 +586,7 @@ class Dispatch:
             if reason is not None:
                 self._send_again(request.request_id, reason, now)
         self._sweep(now_ms)
+        self._look_for_lost_tickets(now)
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
         self.counts.turn(now)
@@ -635,6 +638,23 @@ class Dispatch:
         if request.kind == FINISH and self.servers.master.is_ready and not first_sent:
             self._decide(request, None, now)  # it stood in line, and was never begun
         # Else the outcome is unknown: the mark and the payload stay until it is.
+
+    def _look_for_lost_tickets(self, now: float) -> None:
+        """A worker that is frozen while it takes tickets takes, when it thaws, its successor's too, before it learns that it has one.
+
+        Nobody will ever decide those writes. A new life does: all that is undecided is handed to it.
+        """
+        link = self._links.get(MASTER)
+        if link is None or not self.servers.master.is_ready:
+            return
+        settings = self._settings
+        for lane, limit_ms in ((self.lanes.finish, settings.deadline_ms), (self.lanes.clear, settings.clear_age_limit_ms)):
+            oldest = next(iter(lane.sent.values()), None)
+            if oldest is not None and now - oldest.line_moment > limit_ms / 1000 + LOST_AFTER_S:
+                self._log.error("a write's ticket was lost; the master's worker is to begin anew")
+                link.close()
+                self.part(link)
+                return
 
     def _sweep(self, now_ms: int) -> None:
         """Clear stale tickets out of the way; a living one that came up is sent again."""
