@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tasksys_site.configuration import DBSvr
@@ -95,27 +95,29 @@ class Dispatch:
 
     # -- from clients
 
-    def accept_read(self, client: Client, uid: int, now: float, gather: Gather | None = None, place: int = 0) -> None:
-        self._last_request_id += 1
-        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._deadline_s) * 1000))
-        if gather is None:
-            client.pending.append(request)
-        else:
-            request.gather, request.place = gather, place
-        if len(self.table) >= self._settings.backlog:
-            self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
-            return
-        self.table[request.request_id] = request
-        request.accept_number = self.users.accept_number
-        if client.writes:
-            write = client.writes.get(uid)
+    def accept_reads(self, client: Client, uids: Sequence[int], now: float, gather: Gather | None = None) -> None:
+        """One read for each user; answered together with a `gather`, else one after the other."""
+        table, expires_at_ms = self.table, int((now + self._deadline_s) * 1000)
+        for place, uid in enumerate(uids):
+            self._last_request_id += 1
+            request = Request(self._last_request_id, READ, uid, client, now, expires_at_ms)
+            if gather is None:
+                client.pending.append(request)
+            else:
+                request.gather, request.place = gather, place
+            if len(table) >= self._settings.backlog:
+                self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
+                continue
+            table[request.request_id] = request
+            request.accept_number = self.users.accept_number
+            write = client.writes.get(uid) if client.writes else None
             if write is not None:
                 # Sent after a write on the same connection: it must not overtake it (INV 2).
                 write.followers = write.followers or []
                 write.followers.append(request)
                 request.accept_number = -1  # nor be stored (INV 8)
-                return
-        self._route(request, now)
+            else:
+                self._route(request, now)
 
     def accept_write(self, client: Client, kind: str, uid: int, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
@@ -398,21 +400,23 @@ class Dispatch:
             give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
             self._note_tick(link, frame.generation, frame.tick, now)
             tick = frame.tick if frame.generation == self.servers.generation else None
-            counts.read_batches[server].add(len(frame.answers))
+            answered = []
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
-                counts.reads_by_server[server] += 1
                 if by_master:
                     reason = request.reason or "spill"
-                    counts.reads_by_reason[reason] += 1
-                    counts.master_latency.add((now - request.arrived) * 1000)
-                else:
-                    counts.note_replica_read(request, tick, now)
                 give_snapshot(request, body, server, reason, not written_since(request.uid, request.accept_number))
+                answered.append(request)
+            counts.read_batches[server].add(len(frame.answers))
+            counts.reads_by_server[server] += len(answered)
+            if by_master:
+                counts.note_master_reads(answered, now)
+            else:
+                counts.note_replica_reads(answered, tick, now)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
             request = table.get(request_id)
             if request is not None and request.lane is self.lanes.replica:
@@ -521,8 +525,12 @@ class Dispatch:
         for request in late:
             self._time_out(request, now)
         aged_before = now - self._settings.age_limit_ms / 1000
+        shown = self.servers.best_replica_tick
         for request in self.lanes.replica.requests():
-            reason = "aged" if request.line_moment <= aged_before else self._late_reason(request, now)
+            is_aged = request.line_moment <= aged_before
+            if request.stamp <= shown and not is_aged:
+                continue  # a replica is about to take it, as nearly always
+            reason = "aged" if is_aged else self._late_reason(request, now)
             if reason is not None:
                 self._send_again(request.request_id, reason, now)
         self._sweep(now_ms)

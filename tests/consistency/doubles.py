@@ -104,14 +104,14 @@ def without_followers() -> None:
     """A read does not wait for the write that was sent before it on the same connection."""
     from workers.dispatch import Dispatch
 
-    accept = Dispatch.accept_read
+    accept = Dispatch.accept_reads
 
     def overtaking(self: Any, client: Any, *rest: Any) -> None:
         writes, client.writes = client.writes, {}
         accept(self, client, *rest)
         client.writes = writes
 
-    Dispatch.accept_read = overtaking  # type: ignore[assignment,method-assign]
+    Dispatch.accept_reads = overtaking  # type: ignore[assignment,method-assign]
 
 
 def forgets_undecided() -> None:
@@ -246,25 +246,25 @@ def _hold_outcomes(hold_s: float) -> None:
     """Outcomes of writes reach the front so much later than they were committed; reads are answered at once."""
     from workers.front_link import FrontLink
 
-    send, receive = FrontLink.send, FrontLink.receive
+    hold, receive = FrontLink.hold, FrontLink.receive
 
-    def flush(self: Any) -> None:
-        held = self.__dict__.setdefault("held", [])
-        while held and time.monotonic() - held[0][0] >= hold_s:
-            send(self, held.pop(0)[1])
+    def let_go(self: Any) -> None:
+        late = self.__dict__.setdefault("late", [])
+        while late and time.monotonic() - late[0][0] >= hold_s:
+            hold(self, late.pop(0)[1])
 
     def holding(self: Any, frame: Frame) -> None:
-        flush(self)
+        let_go(self)
         if isinstance(frame, Writes):
-            self.held.append((time.monotonic(), frame))
+            self.late.append((time.monotonic(), frame))
         else:
-            send(self, frame)
+            hold(self, frame)
 
-    def flushing(self: Any, timeout_s: float) -> Any:
-        flush(self)
-        return receive(self, min(timeout_s, 0.01) if self.held else timeout_s)
+    def letting_go(self: Any, timeout_s: float) -> Any:
+        let_go(self)
+        return receive(self, min(timeout_s, 0.01) if self.late else timeout_s)
 
-    FrontLink.send, FrontLink.receive = holding, flushing  # type: ignore[method-assign]
+    FrontLink.hold, FrontLink.receive = holding, letting_go  # type: ignore[method-assign]
 
 
 def late_outcomes() -> None:
