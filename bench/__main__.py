@@ -61,6 +61,8 @@ def main() -> int:
         print(f"Other programs are at work here (load {run.load:.2f} before anything was started): take no figure of this run for granted.")
     signal.signal(signal.SIGALRM, _out_of_time)
     signal.alarm(ENDS_WITHIN_S)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # through the clean-up below
+    began_at = time.monotonic()
 
     measures: list[Measure] = []
     taken: dict[str, float] = {}
@@ -95,7 +97,10 @@ def main() -> int:
         picture.draw(record.read(LATEST)["comparison"], path)
         print(f"drawn: {path}\n")
     print_table([HEADINGS, *(measure.row() for measure in measures)])
-    print("Other programs took of the machine meanwhile: " + ", ".join(f"{part} {share:.0%}" for part, share in taken.items()))
+    print(
+        f"{time.monotonic() - began_at:.0f} s; other programs took of the machine meanwhile: "
+        + ", ".join(f"{part} {share:.0%}" for part, share in taken.items())
+    )
     short = [measure.name for measure in measures if measure.ok is False]
     if short:
         print(f"below the bar: {', '.join(short)}")
@@ -110,7 +115,7 @@ def _arguments() -> argparse.Namespace:
         dest="peers",
         action="append",
         default=[],
-        type=Peer.parse,
+        type=_peer,
         metavar="NAME=HOST:PORT",
         help=f"a MySQL proxy that takes part in {COMPARE}; it is waited for, with the databases' addresses in {FOLDER}/databases.json",
     )
@@ -119,6 +124,13 @@ def _arguments() -> argparse.Namespace:
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))} (there are: {', '.join(NAMES)})")
     return chosen
+
+
+def _peer(text: str) -> Peer:
+    try:
+        return Peer.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _complaint(program: str) -> str | None:
@@ -165,7 +177,4 @@ def _wait_for_peers(stack: PrivateStack, peers: list[Peer]) -> list[Peer]:
 
 
 if __name__ == "__main__":
-    started_at = time.monotonic()
-    code = main()
-    print(f"{time.monotonic() - started_at:.0f} s in all")
-    sys.exit(code)
+    sys.exit(main())

@@ -6,7 +6,7 @@ A run of one part leaves the others' figures as they were; a run of a part repla
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,9 @@ def merge(
     measures: Iterable[Measure],
     comparison: Iterable[Mapping[str, Any]],
     run: Circumstances,
-    parts: Collection[str],
+    parts: Sequence[str],
 ) -> Record:
-    """`before` with what `part` measured now. What belongs to none of `parts` (an older bench's) goes."""
+    """`before` with what `part` measured now, in the order of `parts`. What belongs to none of `parts` (an older bench's) goes."""
 
     def stays(entry: Mapping[str, Any]) -> bool:
         return entry.get("part") in parts and entry.get("part") != part
@@ -61,7 +61,8 @@ def merge(
     new = {measure.name: _as_json(measure, part, run) for measure in measures}
     cells = [cell for cell in before.get("comparison", []) if stays(cell)]
     cells += [{**cell, "part": part, **run.as_json()} for cell in comparison]
-    return {"measures": kept | new, "comparison": cells}
+    in_order = sorted((kept | new).items(), key=lambda item: parts.index(item[1]["part"]))  # stable: a part keeps its own order
+    return {"measures": dict(in_order), "comparison": cells}
 
 
 def _as_json(measure: Measure, part: str, run: Circumstances) -> Record:

@@ -10,12 +10,19 @@ Environment: `TASKSYS_<SECTION>__<KEY>`, for example `TASKSYS_WEB__PORT=7381`; l
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENVIRONMENT_PREFIX = "TASKSYS_"
@@ -25,6 +32,8 @@ SECOND_HALF = 5_000_000_000
 """Without dbsvr.segments, of two DBSvrs the first owns the uids below it."""
 
 LARGEST_UID = 2**63 - 1
+QUEUES_PER_INSTANCE = 3
+EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -118,7 +127,13 @@ class Segment(Section):
 class DBSvr(Section):
     """What all instances share: rhythm, bounds, and the instances themselves."""
 
-    instances: dict[Name, Instance] = {"a": Instance(port=7301, queue_key=0x7301_00, metrics_port=7311)}
+    instances: dict[Name, Instance] = Field(
+        {
+            "a": Instance(port=7301, queue_key=0x7301_00, metrics_port=7311),
+            "b": Instance(port=7302, queue_key=0x7302_00, metrics_port=7312),
+        },
+        min_length=1,
+    )
     run_dir: Path = Path("var/run")
     """Folder of the local sockets on which a front and its workers talk."""
     beat_ms: int = Field(100, ge=10)
@@ -148,6 +163,15 @@ class DBSvr(Section):
     give_back_after_ms: int = Field(10_000, ge=0)
     """A segment goes back when its home has been healthy for so long."""
 
+    @model_validator(mode="after")
+    def _queue_keys_differ(self) -> DBSvr:
+        for (name, one), (other_name, other) in itertools.combinations(self.instances.items(), 2):
+            if one.host == other.host and abs(one.queue_key - other.queue_key) < QUEUES_PER_INSTANCE:
+                raise ValueError(
+                    f"the queue keys of {name} and {other_name} overlap: each has the {QUEUES_PER_INSTANCE} keys from queue_key on"
+                )
+        return self
+
     @property
     def segment_list(self) -> tuple[Segment, ...]:
         """The segments, all users covered, in the order of their uids."""
@@ -160,6 +184,10 @@ class DBSvr(Section):
             Segment(name="low", first=1, last=SECOND_HALF - 1, home=first),
             Segment(name="high", first=SECOND_HALF, last=MAX_UID, home=others[0]),
         )
+
+    def home_of(self, uid: int) -> str:
+        """The DBSvr that owns this user when all is well."""
+        return next(segment.home for segment in self.segment_list if segment.first <= uid <= segment.last)
 
     @model_validator(mode="after")
     def _segments_cover_all(self) -> DBSvr:
@@ -249,7 +277,7 @@ class Configuration(BaseSettings):
 
     var_dir: Path = Path("var")
     databases: Databases = Databases()
-    dbsvr: DBSvr = DBSvr()
+    dbsvr: DBSvr = Field(default_factory=DBSvr)
     cache: Cache = Cache()
     broker: Broker = Broker()
     web: Web = Web()
@@ -259,14 +287,25 @@ class Configuration(BaseSettings):
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (named["init_settings"], named["env_settings"], TomlConfigSettingsSource(settings_cls, configuration_file()))
+        file = TomlConfigSettingsSource(settings_cls, configuration_file())
+        chosen: list[PydanticBaseSettingsSource] = [named["init_settings"], named["env_settings"], file]
+        if not file().get("dbsvr", {}).get("instances"):
+            # The environment may change one thing of a default DBSvr. A file that names any of them names them all: merged with the
+            # defaults, a host with one DBSvr could not be configured.
+            default = {name: instance.model_dump() for name, instance in DBSvr().instances.items()}
+            chosen.append(InitSettingsSource(settings_cls, init_kwargs={"dbsvr": {"instances": default}}))
+        return tuple(chosen)
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Configuration:
-        instances = self.dbsvr.instances.values()
-        ports = [self.web.port, *(instance.port for instance in instances), *(it.metrics_port for it in instances if it.metrics_port)]
-        if len(set(ports)) != len(ports):
-            raise ValueError(f"web.port and the ports and metrics ports of dbsvr.instances must differ: {ports}")
+        listeners = [(self.web.host, self.web.port)]
+        for instance in self.dbsvr.instances.values():
+            listeners += [(instance.host, port) for port in (instance.port, instance.metrics_port) if port]
+        for (host, port), (other_host, other_port) in itertools.combinations(listeners, 2):
+            if port == other_port and (host == other_host or {host, other_host} & EVERY_ADDRESS):
+                raise ValueError(
+                    f"web.port and the ports and metrics ports of dbsvr.instances must differ on one host: {port} is there twice"
+                )
         return self
 
     def instance(self, name: str) -> Instance:

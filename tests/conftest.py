@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from deploy.local.private_stack import Endpoints, PrivateStack
 from tests import session
-from tests.consistency.doubles import double_command
+from tests.consistency.doubles import break_on_purpose
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.web_process import WebProcess
 
@@ -71,8 +71,7 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
             tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances
         )
         made.append(stack)
-        for process in stack.dbsvr_processes:
-            process.command = double_command(process.command, double)
+        break_on_purpose(stack, double)
         stack.start_databases()
         stack.create_user_tables()
         if before is not None:

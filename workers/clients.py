@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import hiredis
 
 from workers.protocol import MAX_CHANGES_BYTES, DBSvrError
-from workers.requests import Gather, Request
+from workers.requests import Gather, Later, Request
 
 if TYPE_CHECKING:
     from workers.commands import Commands
@@ -41,11 +41,13 @@ class Client(asyncio.Protocol):
         self._unfinished_bytes = 0
         self._tail = b""
         self._transport: asyncio.Transport | None = None
-        self.pending: deque[bytes | Request | Gather] = deque()
+        self.pending: deque[bytes | Request | Gather | Later] = deque()
         self.writes: dict[int, Request] = {}
         self.protocol = 2
         self.is_authenticated = not commands.needs_auth
         self.name = b""
+        self.peer = ""
+        """The name of the DBSvr whose front this is; what comes from there is never forwarded."""
         self.client_id = 0
         self._leaving = False
 

@@ -101,17 +101,15 @@ class Commands:
     def _finish(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 5:
             raise BadArgument("usage: TASK.FINISH uid node event_id changes")
-        uid, event_id = parse_uid(words[1]), parse_event_id(words[3])
-        parse_node(words[2])
+        uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
         parse_changes(words[4])
-        self._dispatch.accept_write(client, FINISH, uid, event_id, words[4], now)
+        self._dispatch.accept_write(client, FINISH, uid, node, event_id, words[4], now)
 
     def _clear(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 4:
             raise BadArgument("usage: TASK.CLEAR uid node event_id")
-        uid, event_id = parse_uid(words[1]), parse_event_id(words[3])
-        parse_node(words[2])
-        self._dispatch.accept_write(client, CLEAR, uid, event_id, b"", now)
+        uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
+        self._dispatch.accept_write(client, CLEAR, uid, node, event_id, b"", now)
 
     def _stats(self, client: Client, words: Words, now: float) -> None:
         client.pending.append(bulk(msgspec.json.encode(stats(self._dispatch, self.connections, now))))
@@ -120,6 +118,17 @@ class Commands:
         if len(words) != 2:
             raise BadArgument("usage: TASK.EXPLAIN uid")
         client.pending.append(bulk(msgspec.json.encode(explain(self._dispatch, parse_uid(words[1]), now))))
+
+    def _peer(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2:
+            raise BadArgument("usage: TASK.PEER name")
+        client.peer = parse_node(words[1])
+        client.pending.append(b"+OK\r\n")
+
+    def _give(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 3:
+            raise BadArgument("usage: TASK.GIVE segment to")
+        self._dispatch.takeovers.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
 
     def _rebuilt(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 2:
@@ -221,6 +230,8 @@ class Commands:
         b"TASK.CLEAR": _clear,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
+        b"TASK.PEER": _peer,
+        b"TASK.GIVE": _give,
         b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,
         b"ECHO": _echo,

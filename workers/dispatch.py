@@ -12,7 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tasksys_site.configuration import DBSvr
+from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
 from workers.lanes import Lanes
 from workers.lost_writes import SHOWN, Acknowledged, AcknowledgedWrite, LostWrites
@@ -28,17 +31,21 @@ from workers.messages import (
     Reads,
     Ready,
     ReplicaHealth,
+    Segments,
     Ticked,
     Welcome,
     Write,
     Writes,
     message_type,
 )
-from workers.protocol import MasterDown, Overloaded, TimedOut
+from workers.pair import Pair
+from workers.protocol import BadArgument, MasterDown, Overloaded, TimedOut
 from workers.queues import QueueGone
 from workers.replies import Replies
 from workers.requests import CLEAR, FINISH, READ, Gather, Request
+from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
+from workers.takeovers import Takeovers
 from workers.timelines import Known
 from workers.user_info import UserInfo
 from workers.watermark import Watermark
@@ -49,6 +56,8 @@ if TYPE_CHECKING:
     from workers.worker_links import WorkerLink
 
 RETRY_AFTER_MS = 50
+LOST_AFTER_S = 5.0
+"""So long after its time is over a queued write must have been decided, or its ticket was lost."""
 BLIND_WAIT_S = 2.0
 """A front that remembers nothing waits so long for every replica's word before a master worker may claim."""
 
@@ -76,6 +85,7 @@ class Dispatch:
         self.lost: LostWrites | None = None
         """What the last break of the master's timeline has cost."""
         self._keep_lost = keep_lost
+        self.pair = Pair(instance, settings, watermark.possessed)
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
         self.table: dict[int, Request] = {}
@@ -83,13 +93,15 @@ class Dispatch:
         self._last_request_id = 0
         self._deadline_s = settings.deadline_ms / 1000
         self._links = WorkerLinks(self._end_turn)
+        self._unwelcomed: WorkerLink | None = None
+        self._began_at = time.monotonic()
         # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
         self._to_hand_over: dict[int, Request] = {}
         self._replica_lane_was_fed = False
-        self._unwelcomed: WorkerLink | None = None
-        self._began_at = time.monotonic()
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
+        self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
+        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.table, log)
         self._away: dict[str, str] = {}
         """Why a server cannot be used, as its worker said last."""
 
@@ -119,7 +131,7 @@ class Dispatch:
             else:
                 self._route(request, now)
 
-    def accept_write(self, client: Client, kind: str, uid: int, event_id: str, payload: bytes, now: float) -> None:
+    def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
         self._last_request_id += 1
         request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
@@ -127,6 +139,9 @@ class Dispatch:
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
         if len(self.table) >= self._settings.backlog:
             self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
+            return
+        if not self.pair.ownership.is_alone and self.pair.ownership.rows and not self.pair.is_ours(uid):
+            self._forward(request, node, event_id, payload, now)
             return
         if self.servers.master.is_down:
             self._replies.fail(request, MasterDown(self.servers.master.sentence))
@@ -146,11 +161,35 @@ class Dispatch:
         if self.servers.master.is_ready:
             self._hand_over(request)
 
+    def _forward(self, request: Request, node: str, event_id: str, payload: bytes, now: float) -> None:
+        """Hand a write to the DBSvr that owns its user. What came from there is never handed back."""
+        client, uid = request.client, request.uid
+        self.pair.note_demand(uid, boottime())
+        owner = self.pair.owner_of(uid)
+        words = [b"TASK.FINISH" if request.kind == FINISH else b"TASK.CLEAR", b"%d" % uid, node.encode(), event_id.encode()]
+        if request.kind == FINISH:
+            words.append(payload)
+        if owner is None or client.peer or not self.forwarding.forward(owner, request, words, now):
+            self._replies.fail(request, self.pair.refusal(uid))
+            return
+        client.writes[uid] = request
+
+    def _settle_forwarded(self, request: Request) -> None:
+        if request.client.writes.get(request.uid) is request:
+            del request.client.writes[request.uid]
+        followers, request.followers = request.followers or (), None
+        for follower in followers:
+            if not follower.answered:
+                self._route(follower, time.monotonic())
+
     def _route(self, request: Request, now: float) -> None:
         uid, users = request.uid, self.users
         reason: str | None = None
         if not self.servers.base:
             reason = "fresh_start"
+        elif not self.pair.is_whole and not self._may_use_replicas(uid):
+            reason = "not_owner"
+            request.accept_number = -1  # nor is it for storing (INV 8)
         elif users.is_in_flight(uid):
             reason = "in_flight"
             request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
@@ -162,12 +201,20 @@ class Dispatch:
                 reason = self._master_reason(request, now)
                 request.waits_for_replication = reason is None
         if reason is not None and self.servers.master.is_down:
-            if reason in ("in_flight", "fresh_start"):
+            if reason in ("in_flight", "fresh_start", "not_owner"):
                 self._close(request)
                 self._replies.fail(request, MasterDown(self.servers.master.sentence))
                 return
             reason, request.waits_for_replication = None, True  # a replica that catches up can still answer it
         self._send_read(request, reason, now)
+
+    def _may_use_replicas(self, uid: int) -> bool:
+        now = boottime()
+        if self.pair.is_sure(uid, now):
+            return True
+        if self.pair.owner_of(uid) is not None:
+            self.pair.note_demand(uid, now)
+        return False
 
     def _send_read(self, request: Request, reason: str | None, now: float) -> None:
         request.reason = reason
@@ -194,11 +241,11 @@ class Dispatch:
 
     def _end_turn(self) -> None:
         """Before the workers are woken: what is cheaper once for all requests of a turn."""
+        was_fed, self._replica_lane_was_fed = self._replica_lane_was_fed, False
         try:
             if self._to_hand_over:
                 self._hand_over_now(time.monotonic())
-            if self._replica_lane_was_fed:
-                self._replica_lane_was_fed = False
+            if was_fed:
                 # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
                 if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
                     self._links.wake(MASTER)
@@ -261,7 +308,7 @@ class Dispatch:
             now = time.monotonic()
             for request in self.lanes.take_back_masters():
                 self._send_read(request, request.reason, now)
-        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known))
+        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known, self.pair.ownership.possessed))
 
     def _welcome_the_master(self) -> None:
         """A front without memory lets the replicas speak first: by what they show, the claim can tell a master that went back."""
@@ -295,6 +342,8 @@ class Dispatch:
         elif isinstance(frame, ReplicaHealth):
             self._note_switch(link.server, self.servers.replicas[link.server].endpoint, frame.endpoint)
             self.servers.note_health(link.server, frame)
+        elif isinstance(frame, Segments):
+            self.takeovers.note(frame)
         elif isinstance(frame, Endpoints):
             self._note_endpoints(link.server, frame)
         if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
@@ -314,6 +363,8 @@ class Dispatch:
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
         self._note_switch(MASTER, self.servers.master.endpoint, ready.endpoint)
+        if ready.cause:
+            self.pair.forget()
         beginning = self.servers.begin_life(ready, now)
         if beginning.ended is not None:
             self._begin_generation(ready, beginning.ended)
@@ -327,6 +378,7 @@ class Dispatch:
         reads = self.lanes.take_back_masters()
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
+            request.may_have_happened = True
             # It may have been committed before the fresh tick, and never after it by anyone but us.
             self.users.raise_stamp(request.uid, ready.tick)
             if request.answered and request.kind == FINISH:
@@ -395,11 +447,15 @@ class Dispatch:
 
     def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
         server, counts, table = link.server, self.counts, self.table
+        if frame.generation != self.servers.generation:
+            # On its way when a new generation began: it may show what the database has lost.
+            frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
+            self._note_tick(link, frame.generation, frame.tick, now)
+            counts.read_batches[server].add(len(frame.answers))
             by_master, reason = server == MASTER, None
             give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
-            self._note_tick(link, frame.generation, frame.tick, now)
-            tick = frame.tick if frame.generation == self.servers.generation else None
+            is_whole, is_sure, boot = self.pair.is_whole, self.pair.is_sure, boottime()
             answered = []
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
@@ -409,18 +465,18 @@ class Dispatch:
                     request.lane.take(request)
                 if by_master:
                     reason = request.reason or "spill"
-                give_snapshot(request, body, server, reason, not written_since(request.uid, request.accept_number))
+                storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
+                give_snapshot(request, body, server, reason, storable)
                 answered.append(request)
-            counts.read_batches[server].add(len(frame.answers))
             counts.reads_by_server[server] += len(answered)
             if by_master:
                 counts.note_master_reads(answered, now)
             else:
-                counts.note_replica_reads(answered, tick, now)
+                counts.note_replica_reads(answered, frame.tick, now)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
             request = table.get(request_id)
-            if request is not None and request.lane is self.lanes.replica:
-                self.lanes.replica.take(request)  # its ticket was taken, so none is left behind
+            if request is not None and (lane := request.lane) is not None and (lane is self.lanes.replica or reason == "handed_back"):
+                lane.take(request)  # its ticket was taken, so none is left behind
                 self._send_read(request, reason, now)
 
     def _send_again(self, request_id: int, reason: str, now: float) -> None:
@@ -459,7 +515,11 @@ class Dispatch:
             if request is not None:
                 counts.writes["refused"] += 1
                 if not request.answered:
-                    self._replies.refuse(request, code, sentence)
+                    if request.may_have_happened and code != BadArgument.code:
+                        # An earlier life of the worker may have committed it, and somebody else has gone on since.
+                        self._replies.fail(request, TimedOut())
+                    else:
+                        self._replies.refuse(request, code, sentence)
                 self._decide(request, None, now)
         for request_id in frame.expired:
             request = self.table.get(request_id)
@@ -534,12 +594,16 @@ class Dispatch:
             if reason is not None:
                 self._send_again(request.request_id, reason, now)
         self._sweep(now_ms)
+        self._look_for_lost_tickets(now)
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
         self.counts.turn(now)
         self.servers.look_again(now)
         self._welcome_the_master()
         self._doubt_the_master(now)
+        if not self.pair.ownership.is_alone:
+            self.forwarding.look_around(now, self._deadline_s)
+            self.takeovers.look_around(now)
         self._move_up(now)
         self._replies.flush()
 
@@ -582,6 +646,23 @@ class Dispatch:
         if request.kind == FINISH and self.servers.master.is_ready and not first_sent:
             self._decide(request, None, now)  # it stood in line, and was never begun
         # Else the outcome is unknown: the mark and the payload stay until it is.
+
+    def _look_for_lost_tickets(self, now: float) -> None:
+        """A worker that is frozen while it takes tickets takes, when it thaws, its successor's too, before it learns that it has one.
+
+        Nobody will ever decide those writes. A new life does: all that is undecided is handed to it.
+        """
+        link = self._links.get(MASTER)
+        if link is None or not self.servers.master.is_ready:
+            return
+        settings = self._settings
+        for lane, limit_ms in ((self.lanes.finish, settings.deadline_ms), (self.lanes.clear, settings.clear_age_limit_ms)):
+            oldest = next(iter(lane.sent.values()), None)
+            if oldest is not None and now - oldest.line_moment > limit_ms / 1000 + LOST_AFTER_S:
+                self._log.error("a write's ticket was lost; the master's worker is to begin anew")
+                link.close()
+                self.part(link)
+                return
 
     def _sweep(self, now_ms: int) -> None:
         """Clear stale tickets out of the way; a living one that came up is sent again."""

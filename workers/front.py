@@ -84,7 +84,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
-            memory.keep(dispatch.servers, time.monotonic())
+            memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, time.monotonic())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
@@ -93,12 +93,13 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         while (dispatch.table or commands.connections) and time.monotonic() < until:
             dispatch.look_around(time.monotonic())
             await asyncio.sleep(LOOK_AROUND_S)
-        memory.keep(dispatch.servers, math.inf)
+        memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, math.inf)
         log.info("stopped unanswered=%d", len(dispatch.table))
     finally:
         if metrics is not None:
             metrics.cancel()
             await asyncio.wait([metrics])
+        dispatch.forwarding.close()
         local.close()
         dispatch.lanes.remove()
         with contextlib.suppress(FileNotFoundError):

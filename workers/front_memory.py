@@ -26,12 +26,12 @@ class FrontMemory:
         if fault:
             log.error('the watermark cannot be read: a master that went back meanwhile may not be noticed why="%s"', fault)
 
-    def keep(self, servers: Servers, now: float) -> None:
+    def keep(self, servers: Servers, possessed: dict[str, int], now: float) -> None:
         """About once a second, and only when something has changed."""
         if now - self._kept_at < KEEP_EVERY_S or not servers.base:
             return
         self._kept_at = now
-        kept = Watermark(servers.known, servers.forks.as_dict(), servers.past_fork)
+        kept = Watermark(servers.known, servers.forks.as_dict(), servers.past_fork, dict(possessed))
         if kept == self.watermark:
             return
         complaint = ""

@@ -10,6 +10,7 @@ import msgspec
 from workers.dispatch import Dispatch
 from workers.lost_writes import LostWrites
 from workers.requests import Lane
+from workers.segment_keeper import boottime
 
 
 def _milliseconds(seconds: float | None) -> float | None:
@@ -73,6 +74,9 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         },
         "floor_rises": dict(dispatch.users.floor_rises),
         "lost": _lost(dispatch.lost),
+        "segments": dispatch.pair.as_json(boottime()),
+        "takeovers": [takeover._asdict() for takeover in dispatch.pair.takeovers],
+        "peers": dispatch.forwarding.as_json(now),
     }
 
 

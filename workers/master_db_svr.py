@@ -18,11 +18,27 @@ from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
 from workers.lives import Place, WorkerProcess, heed_leave
-from workers.messages import MASTER_ONLY, ClearTurn, Down, Idle, Reads, Ready, Ticked, Ticket, Wake, Write
+from workers.messages import (
+    MASTER_ONLY,
+    ClearTurn,
+    Down,
+    GiveSegment,
+    Idle,
+    MayPossess,
+    Reads,
+    Ready,
+    TakeSegment,
+    Ticked,
+    Ticket,
+    Wake,
+    Write,
+)
+from workers.ownership import Ownership
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
 from workers.roles import MasterRole, known
+from workers.segment_keeper import SegmentKeeper, boottime
 from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
@@ -65,8 +81,17 @@ class _Life:
             raise
         generation, fork_tick, cause = claim.timeline
         endpoint = self._connection.endpoint
-        self._batches = WriteBatches(self._connection, self._instance, claim.epoch, generation)
+        ownership = self._ownership = Ownership(
+            # A change of master is a takeover: of whatever was possessed before it, the leases are to be waited out.
+            self._instance,
+            len(self._settings.instances) == 1,
+            {} if cause else self._link.welcome.possessed,
+        )
+        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
+        self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
+        segments = self._keeper.look()
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
+        self._link.send(segments)
         self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
         self._last_commit_at = time.monotonic()
         wait_s = 0.0
@@ -74,13 +99,16 @@ class _Life:
             self._hear(wait_s)
             wait_s = 0.0
             self._place.look_around()
+            if boottime() >= self._keeper.next_look_at:
+                self._link.hold(self._keeper.look())
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             next_at = min(self._last_commit_at + self._settings.beat_ms / 1000, self._batches.next_try_at)
-            wait_s = max(0.001, next_at - time.monotonic())
+            wait_s = max(0.001, min(next_at - time.monotonic(), self._keeper.next_look_at - boottime()))
+        self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
         for frame in self._link.receive(timeout_s):
@@ -91,6 +119,8 @@ class _Life:
                 self._said_idle = -1
             elif isinstance(frame, ClearTurn):
                 self._clear_turn = frame
+            elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
+                self._keeper.obey(frame)
             else:
                 heed_leave(frame)
 
@@ -148,11 +178,23 @@ class _Life:
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
         expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
         answers: list[tuple[int, bytes]] = []
+        handed_back: list[int] = []
         tick = 0
-        if due:
-            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
-            answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due]
-        self._link.hold(Reads(self._batches.generation, tick, answers, expired, []))
+        is_sure, boot = self._ownership.is_sure, boottime()
+        sure = {ticket.uid for ticket in due if is_sure(ticket.uid, boot)}
+        unsure = {ticket.uid for ticket in due} - sure
+        snapshots: dict[int, bytes] = {}
+        if sure:
+            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, sure)
+        if unsure:
+            # Another DBSvr may be about to commit what a replica shows already: wait for it, by a lock.
+            try:
+                _, tick, more = store.read_snapshots(self._connection, self._instance, unsure, lock=True)
+                snapshots |= more
+            except TryAgain:
+                handed_back = [ticket.request_id for ticket in due if ticket.uid in unsure]
+        answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due if ticket.uid in snapshots]
+        self._link.hold(Reads(self._batches.generation, tick, answers, expired, handed_back))
         return True
 
     # -- writes

@@ -16,6 +16,7 @@ class MasterView:
         self.epoch: int | None = None
         self.tick: int | None = None
         self.committed_at: float | None = None
+        self._up_since = 0.0
         self.endpoints: list[tuple[str, str, str]] = []
         self.warning = ""
         """What its worker says must be mended: a second writable master."""
@@ -32,6 +33,8 @@ class MasterView:
         self.pid = pid
 
     def begin(self, ready: Ready, now: float) -> None:
+        if self.state != "up":
+            self._up_since = now
         self.state, self.sentence = "up", ""
         self.endpoint, self.epoch, self.tick = ready.endpoint, ready.epoch, None
         self.note_tick(ready.tick, now)
@@ -48,6 +51,10 @@ class MasterView:
         self.pid = None
         if self.state == "up":
             self.state = "starting"
+
+    def up_for_s(self, now: float) -> float:
+        """How long it has been up without a break."""
+        return now - self._up_since if self.state == "up" else 0.0
 
     def beat_age_ms(self, now: float) -> float | None:
         return None if self.committed_at is None else (now - self.committed_at) * 1000

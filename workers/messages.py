@@ -50,6 +50,18 @@ def message_type(stamp: int, base: int) -> int:
     return 1 + stamp - base if stamp > base else 1
 
 
+class SegmentRow(NamedTuple):
+    """Who owns which users: one row of `segment_owner`. Both bounds belong to the segment."""
+
+    segment: str
+    first: int
+    last: int
+    home: str
+    owner: str
+    epoch: int
+    lease_ms: int
+
+
 class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Something said over the local socket."""
 
@@ -60,7 +72,8 @@ class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
 class Welcome(Frame, frozen=True):
     """First word of a front: which run this is, where its queues are, and the newest that it knows to be committed.
 
-    `generation`, `newest_tick` and `server_id` are zero while it knows nothing; see `timelines.Known`.
+    `generation`, `newest_tick` and `server_id` are zero while it knows nothing; see `timelines.Known`. `possessed`: the segments'
+    epochs that this DBSvr has possessed; see `ownership`.
     """
 
     run_id: int
@@ -68,6 +81,7 @@ class Welcome(Frame, frozen=True):
     generation: int
     newest_tick: int
     server_id: int
+    possessed: dict[str, int]
 
 
 class Base(Frame, frozen=True):
@@ -100,6 +114,29 @@ class Write(Frame, frozen=True):
     event_id: str
     changes: bytes
     is_clear: bool
+
+
+class TakeSegment(Frame, frozen=True):
+    """Take this segment, whose owner stands still, if it is still at this epoch."""
+
+    segment: str
+    epoch: int
+
+
+class GiveSegment(Frame, frozen=True):
+    """No write of this segment is under way any more: let `to` own it, and for good if it `moves_home`."""
+
+    segment: str
+    epoch: int
+    to: str
+    moves_home: bool
+
+
+class MayPossess(Frame, frozen=True):
+    """The former owner has said that it has let go of the segment with this epoch: its lease need not be waited out."""
+
+    segment: str
+    epoch: int
 
 
 class Leave(Frame, frozen=True):
@@ -135,6 +172,20 @@ class Down(Frame, frozen=True):
     """The worker has no usable database, and why."""
 
     sentence: str
+
+
+class Segments(Frame, frozen=True):
+    """A look at who owns what. `looked_at`: CLOCK_BOOTTIME, seconds, before it was sent.
+
+    `unchanged_ms`: since a segment's last change of owner. `ticks`: of
+    every DBSvr. `possessed`: (segment, epoch, fresh tick) of those that have just become ours for sure.
+    """
+
+    looked_at: float
+    rows: list[SegmentRow]
+    unchanged_ms: dict[str, int]
+    ticks: dict[str, int]
+    possessed: list[tuple[str, int, int]]
 
 
 class Endpoints(Frame, frozen=True):
@@ -191,8 +242,8 @@ class Writes(Frame, frozen=True):
     expired: list[int]
 
 
-FromFront = Welcome | Base | Wake | ClearTurn | Write | Leave
-FromWorker = Hello | Ready | Down | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes
+FromFront = Welcome | Base | Wake | ClearTurn | Write | TakeSegment | GiveSegment | MayPossess | Leave
+FromWorker = Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_from_front = msgspec.msgpack.Decoder(FromFront).decode

@@ -23,11 +23,12 @@ MAX_VALUE = 2**53 - 1
 EVENT_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,63}\Z")
 PERIOD_KEY = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,31}\Z")
 NODE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
+INSTANCE_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
 
 IN_PROGRESS, COMPLETED, CLAIMED = "in_progress", "completed", "claimed"
 
 # Why a read went to the master. A replica read has none.
-REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start")
+REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start", "not_owner")
 
 
 class TaskRecord(msgspec.Struct, frozen=True):
@@ -164,8 +165,36 @@ class Unreachable(DBSvrError):
     outcome_unknown = True
 
 
+class NotOwner(DBSvrError):
+    """Another DBSvr owns this user, and it could not be reached from here. Nothing was done; ask the owner.
+
+    The sentence begins with the words `segment owner`, each "-" where it is not known; so it travels on the wire as it is.
+    """
+
+    code = "NOTOWNER"
+    retryable = True
+
+    @classmethod
+    def of(cls, segment: str, owner: str, sentence: str) -> NotOwner:
+        return cls(f"{segment or '-'} {owner or '-'} {sentence}")
+
+    @property
+    def segment(self) -> str:
+        """The user's segment; empty when the DBSvr did not know it."""
+        return self._word(0)
+
+    @property
+    def owner(self) -> str:
+        """Who owns it as far as the DBSvr that said this knew; empty when it did not."""
+        return self._word(1)
+
+    def _word(self, place: int) -> str:
+        words = str(self).split(maxsplit=2)
+        return words[place] if len(words) > 1 and INSTANCE_NAME.match(words[place]) else ""
+
+
 ERRORS: dict[str, type[DBSvrError]] = {
-    cls.code: cls for cls in (BadArgument, TooBig, NotAuthenticated, Overloaded, MasterDown, TimedOut, Refused, Unreachable)
+    cls.code: cls for cls in (BadArgument, TooBig, NotAuthenticated, Overloaded, MasterDown, TimedOut, Refused, Unreachable, NotOwner)
 }
 
 

@@ -37,6 +37,16 @@ class Gather:
             self.reply = b"*%d\r\n%b" % (len(self._parts), b"".join(self._parts))
 
 
+class Later:
+    """An answer to come that is no request of a user. `reply` is set once it is known."""
+
+    __slots__ = ("client", "reply")
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.reply: bytes | None = None
+
+
 class Request:
     """One read or write. `reply` is the RESP answer once there is one; `answered` may come before the request is over:
     a write that has timed out is answered, and still undecided."""
@@ -53,6 +63,7 @@ class Request:
         "kind",
         "lane",
         "line_moment",
+        "may_have_happened",
         "payload",
         "place",
         "reason",
@@ -83,6 +94,8 @@ class Request:
         self.event_id = ""
         self.payload = b""
         self.followers: list[Request] | None = None
+        self.may_have_happened = False
+        """An earlier life of the master's worker was handed this write, and ended."""
 
 
 class Lane:

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from workers.changes import STATES, Record, User
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
+from workers.segment_rows import patience
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 
@@ -39,17 +40,19 @@ class AppliedEvent(NamedTuple):
     result: bytes
 
 
-def read_snapshots(connection: Connection, instance: str, uids: Collection[int]) -> tuple[int, int, dict[int, bytes]]:
+def read_snapshots(connection: Connection, instance: str, uids: Collection[int], lock: bool = False) -> tuple[int, int, dict[int, bytes]]:
     """Generation, tick and the open snapshots of these users, all of one moment: one statement, one snapshot (INV 5).
+
+    `lock` waits for writes of these users that are about to be committed; TryAgain when one does not end.
 
     (0, 0, {}) where the database has no row of this instance. An unknown user is version 0 without tasks.
     """
     numbers = ",".join(map(str, uids))
     rows = connection.query(
-        "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
+        (patience(connection) if lock else "") + "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
         " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
         f" FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers}) LEFT JOIN user_task t ON t.uid = s.uid"
-        f" WHERE d.instance = '{instance}'"
+        f" WHERE d.instance = '{instance}'" + (" LOCK IN SHARE MODE" if lock else "")
     )
     if not rows:
         return 0, 0, {}
@@ -153,10 +156,9 @@ def begin_write(connection: Connection, instance: str, epoch: int, generation: i
     lock keeps a predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
     connection.execute("BEGIN")
-    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
     try:
         matched, tick = connection.execute_counting(
-            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
+            patience(connection) + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
             " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
             (_wall_us(), instance, epoch, generation),
         )
@@ -208,7 +210,7 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
 def save_and_commit(connection: Connection, users: Collection[User], events: Iterable[AppliedEvent], now_ms: int) -> None:
     """Write back what was applied: event ids, cleared tasks, touched records, versions; and commit.
 
-    Raises Duplicate when one of the events is known; nothing of this was done then, and the transaction is still open.
+    Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
     """
     connection.execute_all(_saving(connection.quote, sorted(users, key=lambda user: user.uid), events, now_ms))
 

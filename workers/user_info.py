@@ -23,7 +23,7 @@ class UserInfo:
         self._accepted: OrderedDict[int, tuple[int, float]] = OrderedDict()
         self._accept_number = 0
         self.floor = 0
-        self.floor_rises = {"start": 0, "generation": 0, "dropped": 0, "lru": 0}
+        self.floor_rises = {"start": 0, "generation": 0, "takeover": 0, "dropped": 0, "lru": 0}
 
     def __len__(self) -> int:
         return len(self._stamps)

@@ -16,11 +16,12 @@ from workers.timelines import Known
 
 
 class Watermark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`forks`: generation -> fork tick. `past_fork`: the replicas that must be rebuilt, and why."""
+    """`forks`: generation -> fork tick. `past_fork`: the replicas that must be rebuilt, and why. `possessed`: see `ownership`."""
 
     known: Known = Known()
     forks: dict[int, int] = {}
     past_fork: dict[str, str] = {}
+    possessed: dict[str, int] = {}
 
 
 def watermark_path(configuration: Configuration, instance: str) -> Path:

@@ -14,7 +14,9 @@ from workers import store
 from workers.changes import User, apply_changes, clear, encode_results
 from workers.database import Connection, Duplicate, NoRoom, StatementRefused, TryAgain
 from workers.messages import Write, Writes
-from workers.protocol import BadArgument, DBSvrError, MasterDown, Refused, decode_changes
+from workers.ownership import Ownership, not_owner
+from workers.protocol import BadArgument, DBSvrError, MasterDown, NotOwner, Refused, decode_changes
+from workers.segment_rows import lock_owned
 from workers.snapshots import user_snapshot, write_answer
 from workers.store import AppliedEvent
 
@@ -36,9 +38,10 @@ class DueWrite(NamedTuple):
 class WriteBatches:
     """The writing side of one life of a master worker: its epoch fences every transaction."""
 
-    def __init__(self, connection: Connection, instance: str, epoch: int, generation: int) -> None:
+    def __init__(self, connection: Connection, ownership: Ownership, epoch: int, generation: int) -> None:
         self._connection = connection
-        self._instance = instance
+        self._ownership = ownership
+        self._instance = ownership.instance
         self._epoch = epoch
         self.generation = generation
         self._locked: list[DueWrite] = []
@@ -112,16 +115,38 @@ class WriteBatches:
         raise AssertionError("unreachable: the last try raises")
 
     def _transaction(self, writes: list[Write]) -> tuple[int, list[Outcome], list[Refusal]]:
+        try:
+            return self._try_transaction(writes, are_new=True)
+        except Duplicate:
+            # Event ids are new, nearly always, so they are not asked for. Here one was not: now look, and decide anew. In a new
+            # transaction: in this one, ids of ours that went in before the known one would seem to be known as well.
+            store.roll_back(self._connection)
+            return self._try_transaction(writes, are_new=False)
+
+    def _try_transaction(self, writes: list[Write], are_new: bool) -> tuple[int, list[Outcome], list[Refusal]]:
         connection = self._connection
         tick = store.begin_write(connection, self._instance, self._epoch, self.generation)
-        try:
-            return tick, *self._apply_and_commit(writes, {})
-        except Duplicate:
-            # Event ids are new, nearly always, so they are not asked for. Here one was not: now look, and decide anew.
-            return tick, *self._apply_and_commit(writes, store.load_events(connection, ((write.uid, write.event_id) for write in writes)))
+        ours, refused = self._fence(writes)
+        known = {} if are_new else store.load_events(connection, ((write.uid, write.event_id) for write in ours))
+        outcomes, more_refused = self._apply_and_commit(ours, known)
+        return tick, outcomes, [*refused, *more_refused]
+
+    def _fence(self, writes: list[Write]) -> tuple[list[Write], list[Refusal]]:
+        """Those whose users we own, which is held so until the transaction ends; and a refusal for each of the others (INV 12)."""
+        rows = [row for row in lock_owned(self._connection, self._instance) if self._ownership.is_possessed(row)]
+        ours, refused = [], []
+        for write in writes:
+            if any(row.first <= write.uid <= row.last for row in rows):
+                ours.append(write)
+            else:
+                refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
+        return ours, refused
 
     def _apply_and_commit(self, writes: list[Write], results: dict[tuple[int, str], bytes]) -> tuple[list[Outcome], list[Refusal]]:
         """`results`: of the events that were applied before. Raises Duplicate when there are more of those."""
+        if not writes:
+            store.commit(self._connection)
+            return [], []
         users = store.load_users(self._connection, {write.uid for write in writes})
         now = time.time_ns() // 1_000_000
         outcomes: list[Outcome] = []

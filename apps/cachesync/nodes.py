@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import redis
 from django_redis import get_redis_connection
 
-from apps.cachesync.breaker import Breaker
 from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head
 from apps.cachesync.scripts import DROP_TOKEN, FILL, LEAVE_TOKEN, SETTLE, keys
+from apps.dbsvr.breaker import Breaker
 from workers.protocol import Snapshot, WriteAnswer
 
 Result = TypeVar("Result")

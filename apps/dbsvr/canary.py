@@ -1,7 +1,7 @@
 """The canary: a few reserved users who are written and read on the normal way, to see the promises kept with one's own eyes.
 
-One round adds 1 to one user's progress, repeats the event, and reads him through every route again and again, until a replica has
-served the new state, or for READ_FOR_S. Every answer is held against what was promised before: no state older than one acknowledged
+One round adds 1 to one user's progress, reads him through every route again and again, until a replica has served the new state, or
+for READ_FOR_S, and repeats the event. Every answer is held against what was promised before: no state older than one acknowledged
 or seen, no acknowledged write missing, none applied twice. An error is no violation: a request may be refused, an answer may not lie.
 
 Leans on DbInterface and the wire; knows neither Django nor when the next round is due. Rounds of one user must not overlap.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from apps.dbsvr.db_interface import DbInterface
-from workers.protocol import MAX_TASK, Change, DBSvrError, Snapshot
+from workers.protocol import MAX_TASK, Change, DBSvrError, Snapshot, WriteAnswer
 
 TASK, PERIOD = MAX_TASK, "once"
 READ_FOR_S = 2.0
@@ -71,6 +71,10 @@ def known_of(snapshot: Snapshot) -> Known:
     return Known(snapshot.generation, snapshot.version, progress)
 
 
+def newer(one: Known | None, other: Known) -> Known:
+    return other if one is None or (other.generation, other.version) > (one.generation, one.version) else one
+
+
 def judge(promised: Known, seen: Known) -> str:
     """The kind of the violation when `seen` is shown after `promised`; empty when it may be. Only the canary writes these users."""
     if (seen.generation, seen.version) < (promised.generation, promised.version):
@@ -116,6 +120,8 @@ class _Round:
         self._uid = uid
         self._routes: Mapping[str, Route] = routes_of(interface, node)
         self._promised = promised
+        self._newest: Known | None = None
+        """The newest seen in this round: less than promised when something was lost."""
         self._reads = 0
         self._replica_reads = 0
         self._violations: list[Violation] = []
@@ -127,9 +133,14 @@ class _Round:
         self._margin_ticks: int | None = None
 
     def run(self) -> Round:
-        if self._look_everywhere():
-            self._write()
-            self._read_on()
+        self._look_everywhere()
+        if self._newest is not None:
+            # Named after the state that it is written on: should an earlier round's write, of unknown outcome, still be under way,
+            # this is that very event, and only one of the two is applied.
+            event_id = f"canary-{self._newest.generation}-{self._newest.version}"
+            if self._write(event_id):
+                self._read_on()
+                self._repeat(event_id)
         return Round(
             self._uid,
             self._acknowledged or self._promised,
@@ -142,48 +153,53 @@ class _Round:
             self._margin_ticks,
         )
 
-    def _look_everywhere(self) -> bool:
-        """Read him through every route; False when none answered."""
-        answered = [self._read(name, route) for name, route in self._routes.items()]
-        return any(answered)
+    def _look_everywhere(self) -> None:
+        for name, route in self._routes.items():
+            self._read(name, route)
 
-    def _write(self) -> None:
-        """Add 1, and send the same event again: it must change nothing."""
-        if self._promised is None:
+    def _write(self, event_id: str) -> bool:
+        """Add 1; True when it was acknowledged."""
+        answer = self._finish(event_id)
+        if answer is None:
+            return False
+        self._acknowledged_at = time.monotonic()
+        # It may say `applied: false`, when it had to be sent twice; the user's progress tells the truth.
+        self._see("finish", answer.snapshot, judge_write)
+        return True
+
+    def _repeat(self, event_id: str) -> None:
+        """Send the same event again: it must change nothing."""
+        answer = self._finish(event_id)
+        if answer is None:
             return
-        # Of the state that it is written on: should an earlier round's write, of unknown outcome, still be under way, this is that
-        # very event, and only one of the two is applied.
-        event_id = f"canary-{self._promised.generation}-{self._promised.version}"
-        changes = [Change(TASK, PERIOD, "add", value=1)]
-        for is_first in (True, False):
-            try:
-                answer = self._interface.finish(self._uid, self._node, event_id, changes)
-            except DBSvrError as error:
-                self._note(error)
-                return
-            # The first may say `applied: false` too, when it had to be sent twice; the user's progress tells the truth.
-            if answer.applied and not is_first:
-                self._accuse(TWICE, "finish", "master", known_of(answer.snapshot))
-            self._acknowledged = known_of(answer.snapshot)
-            self._see("finish", answer.snapshot, judge_write if is_first else judge)
-            self._acknowledged_at = self._acknowledged_at or time.monotonic()
+        if answer.applied:
+            self._accuse(TWICE, "finish", "master", known_of(answer.snapshot))
+        self._see("finish", answer.snapshot, judge)
+        self._look_everywhere()
+
+    def _finish(self, event_id: str) -> WriteAnswer | None:
+        try:
+            answer = self._interface.finish(self._uid, self._node, event_id, [Change(TASK, PERIOD, "add", value=1)])
+        except DBSvrError as error:
+            self._note(error)
+            return None
+        self._acknowledged = known_of(answer.snapshot)
+        return answer
 
     def _read_on(self) -> None:
-        if self._acknowledged_at is None:
-            return
-        until = self._acknowledged_at + READ_FOR_S
+        until = time.monotonic() + READ_FOR_S
         looks = 0
         while time.monotonic() < until and not (looks >= LEAST_LOOKS and self._delay_ms is not None):
             time.sleep(PAUSES_S[min(looks, len(PAUSES_S) - 1)])
             self._look_everywhere()
             looks += 1
 
-    def _read(self, name: str, route: Route) -> bool:
+    def _read(self, name: str, route: Route) -> None:
         try:
             snapshot = route(self._uid)
         except DBSvrError as error:
             self._note(error)
-            return False
+            return
         now = time.monotonic()
         self._reads += 1
         is_right = self._see(name, snapshot, judge)
@@ -192,7 +208,6 @@ class _Round:
             if is_right and self._acknowledged_at is not None and self._delay_ms is None:
                 self._delay_ms = (now - self._acknowledged_at) * 1000
                 self._margin_ticks = self._margin(snapshot.served_by or "")
-        return True
 
     def _see(self, route: str, snapshot: Snapshot, judged_by: Callable[[Known, Known], str]) -> bool:
         """Hold an answer against what is promised; True when it may be. What it shows is promised from now on."""
@@ -200,8 +215,8 @@ class _Round:
         kind = judged_by(self._promised, seen) if self._promised is not None else ""
         if kind:
             self._accuse(kind, route, snapshot.served_by or "master", seen)
-        if self._promised is None or (seen.generation, seen.version) > (self._promised.generation, self._promised.version):
-            self._promised = seen
+        self._promised = newer(self._promised, seen)
+        self._newest = newer(self._newest, seen)
         return not kind
 
     def _accuse(self, kind: str, route: str, served_by: str, seen: Known) -> None:

@@ -24,6 +24,14 @@ MAX_CONNECTIONS = 64
 """For each process; a thread holds one only while its request is on the way."""
 
 
+class NoAnswer(TimedOut):
+    """Nothing came back in the time that the request was given; not even a TIMEOUT of the DBSvr's own."""
+
+
+class NoConnection(Overloaded):
+    """All connections of this process to the DBSvr are in use; nothing was sent. It says nothing about the DBSvr."""
+
+
 class _Deadline(threading.local):
     """Until when the calling thread's request may wait."""
 
@@ -90,8 +98,8 @@ class Connections:
     def ask(self, *command: str | bytes | int, until: float) -> Any:
         """Send one command and return its answer. `until` is a moment of time.monotonic().
 
-        In an array an element may be a DBSvrError. Raises the DBSvrError that the DBSvr answered, Overloaded when no connection
-        became free, TimedOut and Unreachable. A connection of which one cannot know what it will say next is closed.
+        In an array an element may be a DBSvrError. Raises the DBSvrError that the DBSvr answered, NoConnection when none
+        became free, NoAnswer and Unreachable. A connection of which one cannot know what it will say next is closed.
         """
         if self._pid != os.getpid():
             self._open()
@@ -126,11 +134,11 @@ class Connections:
             return error_from_wire(f"{code} {error}")
         match error:
             case redis.TimeoutError():
-                return TimedOut(f"no answer from the DBSvr at {self.address} within the deadline")
+                return NoAnswer(f"no answer from the DBSvr at {self.address} within the deadline")
             case redis.AuthenticationError():
                 return NotAuthenticated(f"the DBSvr at {self.address} did not take the configured user and secret")
             case redis.ConnectionError() if str(error) == "No connection available.":
-                return Overloaded(f"all {self._max_connections} connections to the DBSvr at {self.address} are in use; nothing was sent")
+                return NoConnection(f"all {self._max_connections} connections to the DBSvr at {self.address} are in use; nothing was sent")
             case redis.ConnectionError():
                 return Unreachable(f"the DBSvr at {self.address} cannot be reached: {error}")
             case redis.ResponseError():

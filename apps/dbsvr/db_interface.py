@@ -1,8 +1,10 @@
-"""DbInterface: the client of the DBSvr.
+"""DbInterface: the client of the DBSvrs.
 
-Sends each command to the DBSvr that owns the user, and repeats it while that can help: only within the request's deadline, only
-when the error says that it may be sent again, and a write only ever with the same event id. Leans on workers.protocol for the
-values and the errors, on apps.dbsvr.connections for the way there; knows nothing of caches.
+Sends each command to the DBSvr that owns the user, goes to another when that one cannot be reached, and repeats while that can help:
+only within the request's deadline, only when the error says that it may be sent again, and a write only ever with the same event id.
+
+Leans on workers.protocol for the values and the errors, on `connections` for the way there, on `owners` for who owns whom, on `reach` for
+who can be reached; knows nothing of caches.
 """
 
 from __future__ import annotations
@@ -12,18 +14,22 @@ import os
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from apps.dbsvr.connections import Connections
+from apps.dbsvr.owners import Owners
+from apps.dbsvr.reach import Reach
 from tasksys_site import configuration
 from workers.protocol import (
     MAX_BATCH_UIDS,
     Change,
     DBSvrError,
+    NotOwner,
     Snapshot,
     TimedOut,
+    Unreachable,
     WriteAnswer,
     decode_snapshot,
     decode_write_answer,
@@ -32,14 +38,34 @@ from workers.protocol import (
 
 FIRST_PAUSE_MS = 20
 LONGEST_PAUSE_MS = 400
+SHARE_OF_A_TRY = 1 / 3
+"""Of the time left, while another DBSvr could be asked after this one: who does not answer must not use up the whole deadline."""
+
+GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner)
+"""The errors after which another DBSvr is asked at once.
+
+Not OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less. Not MASTERDOWN:
+both have the same master. These two are waited out where they were said. All other errors would be said everywhere.
+"""
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 Answer = TypeVar("Answer")
 
 
+class Turn(NamedTuple):
+    """Whom to ask next. `is_last`: nobody else is left to ask at once, so he may take all the time there is."""
+
+    instance: str
+    is_last: bool
+
+    def until(self, until: float) -> float:
+        now = time.monotonic()
+        return until if self.is_last else now + (until - now) * SHARE_OF_A_TRY
+
+
 class DbInterface:
-    """Reads and writes users through the DBSvr. Shared by threads.
+    """Reads and writes users through the DBSvrs. Shared by threads.
 
     `deadline_ms` is what a call may take in all, its repeats included; each call can be given its own.
     """
@@ -47,32 +73,49 @@ class DbInterface:
     def __init__(self, dbsvr: configuration.DBSvr, deadline_ms: int) -> None:
         self._deadline_ms = deadline_ms
         self._instances = {name: Connections(instance) for name, instance in dbsvr.instances.items()}
+        self._owners = Owners(dbsvr.segment_list, self._instances)
+        self._watch()
 
     def get(self, uid: int, node: str, *, deadline_ms: int | None = None) -> Snapshot:
         """The user's snapshot. `node` is the cache node on which the asker may put a copy of it."""
-        return self._repeating(
-            lambda until: _decoded(decode_snapshot, self._owner(uid).ask("TASK.GET", uid, node, until=until)), deadline_ms
-        )
+
+        def ask(instance: str, until: float) -> Snapshot:
+            snapshot = _decoded(decode_snapshot, self._ask(instance, until, "TASK.GET", uid, node))
+            self._owners.note_read(uid, instance, snapshot.reason)
+            return snapshot
+
+        return self._repeating(uid, ask, deadline_ms)
 
     def get_many(self, uids: Sequence[int], node: str, *, deadline_ms: int | None = None) -> list[Snapshot | DBSvrError]:
         """One snapshot, or the error in its place, for each uid, in order. Raises no DBSvrError: one user's fault is not the others'."""
         until = self._until(deadline_ms)
         results: list[Snapshot | DBSvrError] = [TimedOut("the deadline passed before this user was asked for")] * len(uids)
         places = list(range(len(uids)))
+        asked: dict[int, set[str]] = {place: set() for place in places}
         attempt = 0
         while places:
-            # A mapping by owner comes here with the second DBSvr; today the first owns everybody.
-            for start in range(0, len(places), MAX_BATCH_UIDS):
-                batch = places[start : start + MAX_BATCH_UIDS]
-                if time.monotonic() >= until:
-                    break
-                for place, result in zip(batch, self._ask_batch([uids[place] for place in batch], node, until), strict=True):
-                    results[place] = result
-            again = {place: error for place in places if isinstance(error := results[place], DBSvrError) and error.retryable}
-            if not again or not _pause(max(again.values(), key=lambda error: error.retry_after_ms), attempt, until):
+            by_turn: dict[Turn, list[int]] = {}
+            for place in places:
+                by_turn.setdefault(self._turn(uids[place], asked[place]), []).append(place)
+            again: dict[int, DBSvrError] = {}
+            is_soon = True
+            for turn, theirs in by_turn.items():
+                for start in range(0, len(theirs), MAX_BATCH_UIDS):
+                    batch = theirs[start : start + MAX_BATCH_UIDS]
+                    if time.monotonic() >= until:
+                        return results
+                    for place, result in zip(batch, self._ask_batch(turn, [uids[it] for it in batch], node, until), strict=True):
+                        results[place] = result
+                        if isinstance(result, DBSvrError) and result.retryable:
+                            again[place] = result
+                            is_soon &= self._goes_elsewhere(uids[place], turn, result, asked[place])
+            if not again:
                 break
+            if not is_soon:
+                if not _pause(max(again.values(), key=lambda error: error.retry_after_ms), attempt, until):
+                    break
+                attempt += 1
             places = list(again)
-            attempt += 1
         return results
 
     def finish(self, uid: int, node: str, event_id: str, changes: Sequence[Change], *, deadline_ms: int | None = None) -> WriteAnswer:
@@ -80,54 +123,119 @@ class DbInterface:
 
         Raises DBSvrError. With `outcome_unknown` the write may have happened: send it again with the same event id.
         """
-        payload = encode(changes)
-        return self._repeating(
-            lambda until: _decoded(decode_write_answer, self._owner(uid).ask("TASK.FINISH", uid, node, event_id, payload, until=until)),
-            deadline_ms,
-        )
+        return self._write(uid, deadline_ms, "TASK.FINISH", uid, node, event_id, encode(changes))
 
     def clear(self, uid: int, node: str, event_id: str, *, deadline_ms: int | None = None) -> WriteAnswer:
         """Delete the user's data; his version and his event ids stay. Errors as in `finish`."""
-        return self._repeating(
-            lambda until: _decoded(decode_write_answer, self._owner(uid).ask("TASK.CLEAR", uid, node, event_id, until=until)), deadline_ms
-        )
+        return self._write(uid, deadline_ms, "TASK.CLEAR", uid, node, event_id)
 
     def explain(self, uid: int, *, deadline_ms: int | None = None) -> dict[str, Any]:
         """What the user's DBSvr knows of him, and which servers may serve him now."""
-        return self._repeating(lambda until: _decoded(_decode_object, self._owner(uid).ask("TASK.EXPLAIN", uid, until=until)), deadline_ms)
+        return self._repeating(
+            uid, lambda instance, until: _decoded(_decode_object, self._ask(instance, until, "TASK.EXPLAIN", uid)), deadline_ms
+        )
 
     def stats(self, instance: str, *, deadline_ms: int | None = None) -> dict[str, Any]:
         """The counters of one DBSvr. Asked once, never repeated: an old answer is of no use to who watches. KeyError: no such instance."""
         return _decoded(_decode_object, self._instances[instance].ask("TASK.STATS", until=self._until(deadline_ms)))
 
     def close(self) -> None:
+        for reach in self._reaches.values():
+            reach.close()
         for connections in self._instances.values():
             connections.close()
-
-    def _owner(self, uid: int) -> Connections:
-        """The DBSvr that owns the user. One owns everybody; with a second one the uid's segment decides here."""
-        return next(iter(self._instances.values()))
 
     def _until(self, deadline_ms: int | None) -> float:
         return time.monotonic() + (self._deadline_ms if deadline_ms is None else deadline_ms) / 1000
 
-    def _ask_batch(self, uids: list[int], node: str, until: float) -> list[Snapshot | DBSvrError]:
+    def _watch(self) -> None:
+        self._reaches = {name: Reach(name, connections) for name, connections in self._instances.items()}
+        self._pid = os.getpid()
+
+    def _reach(self, instance: str) -> Reach:
+        if self._pid != os.getpid():
+            # In a forked child the parent's locks may be held for ever, and its prober does not run.
+            self._watch()
+        return self._reaches[instance]
+
+    def _turn(self, uid: int, asked: set[str]) -> Turn:
+        """Whom to ask now: the owner, else the next one that was not asked in this round and that can be reached as far as is known.
+
+        When none can be reached, all are asked as if all could: one may just have come back.
+        """
+        in_turn = self._owners.in_turn(uid)
+        good = [name for name in in_turn if self._reach(name).is_good] or in_turn
+        left = [name for name in good if name not in asked]
+        if not left:
+            asked.clear()
+            left = good
+        return Turn(left[0], is_last=len(left) == 1)
+
+    def _goes_elsewhere(self, uid: int, turn: Turn, error: DBSvrError, asked: set[str]) -> bool:
+        """Whether to ask another at once after this error. When all were asked the round is over, and a pause is due."""
+        if not isinstance(error, GO_ELSEWHERE):
+            return False
+        if isinstance(error, NotOwner):
+            self._owners.note_owner(uid, error.owner)
+        asked.add(turn.instance)
+        return not turn.is_last
+
+    def _ask(self, instance: str, until: float, *command: str | bytes | int) -> Any:
+        reach = self._reach(instance)
         try:
-            answer = self._owner(uids[0]).ask("TASK.MGET", node, *uids, until=until)
+            answer = self._instances[instance].ask(*command, until=until)
+        except DBSvrError as error:
+            reach.note(error)
+            raise
+        reach.note(None)
+        return answer
+
+    def _ask_batch(self, turn: Turn, uids: list[int], node: str, until: float) -> list[Snapshot | DBSvrError]:
+        try:
+            answer = self._ask(turn.instance, turn.until(until), "TASK.MGET", node, *uids)
             if not isinstance(answer, list) or len(answer) != len(uids):
                 raise DBSvrError(f"TASK.MGET of {len(uids)} users was answered with {str(answer)[:100]!r}")
-            return [element if isinstance(element, DBSvrError) else _decoded(decode_snapshot, element) for element in answer]
+            snapshots = [element if isinstance(element, DBSvrError) else _decoded(decode_snapshot, element) for element in answer]
         except DBSvrError as error:
             return [error] * len(uids)
+        for uid, snapshot in zip(uids, snapshots, strict=True):
+            if isinstance(snapshot, Snapshot):
+                self._owners.note_read(uid, turn.instance, snapshot.reason)
+        return snapshots
 
-    def _repeating(self, ask: Callable[[float], Answer], deadline_ms: int | None) -> Answer:
+    def _write(self, uid: int, deadline_ms: int | None, *command: str | bytes | int) -> WriteAnswer:
+        unknown: DBSvrError | None = None
+
+        def ask(instance: str, until: float) -> WriteAnswer:
+            nonlocal unknown
+            try:
+                return _decoded(decode_write_answer, self._ask(instance, until, *command))
+            except DBSvrError as error:
+                unknown = error if error.outcome_unknown else unknown
+                raise
+
+        try:
+            return self._repeating(uid, ask, deadline_ms)
+        except DBSvrError as error:
+            if unknown is not None and not error.outcome_unknown:
+                # "Nothing was done" is true of the last try only: an earlier one may have been applied.
+                raise unknown from error
+            raise
+
+    def _repeating(self, uid: int, ask: Callable[[str, float], Answer], deadline_ms: int | None) -> Answer:
         until = self._until(deadline_ms)
+        asked: set[str] = set()
         attempt = 0
         while True:
+            turn = self._turn(uid, asked)
             try:
-                return ask(until)
+                return ask(turn.instance, turn.until(until))
             except DBSvrError as error:
-                if not error.retryable or not _pause(error, attempt, until):
+                if not error.retryable:
+                    raise
+                if self._goes_elsewhere(uid, turn, error, asked) and time.monotonic() < until:
+                    continue
+                if not _pause(error, attempt, until):
                     raise
             attempt += 1
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from deploy.local.answers import stats_of
+from deploy.local.demo_users import FIRST_DEMO_USERS
 from deploy.local.pieces import LocalStack, NotLocal
 from deploy.local.server_process import ServerFailed
 from deploy.local.start_up import StartFailed, bring_down, bring_up, only_one_at_a_time
@@ -125,7 +126,10 @@ def status(stack: LocalStack, supervisord: Supervisord) -> int:
             print(f"  DBSvr {name}: does not answer on {instance.host}:{instance.port}")
             continue
         servers = {"master": stats["master"], **stats["replicas"]}  # type: ignore[dict-item]
-        print(f"  DBSvr {name}: " + ", ".join(f"{server} {view['state']}" for server, view in servers.items()))  # type: ignore[index]
+        words = [f"{server} {view['state']}" for server, view in servers.items()]  # type: ignore[index]
+        segments: dict[str, dict[str, object]] = stats.get("segments") or {}  # type: ignore[assignment]
+        words += [f"segment {segment} {row['state']}" for segment, row in segments.items() if row["owner"] == name]
+        print(f"  DBSvr {name}: {', '.join(words)}")
     print(f"  {stack.web_address}/")
     return STARTED if all(row["statename"] == "RUNNING" for row in processes.values()) else FAILED
 
@@ -187,7 +191,8 @@ def _addresses(stack: LocalStack) -> None:
     print(f"  admin       {stack.web_address}/admin/")
     print(f"  API         {stack.web_address}/api/docs/")
     for name, instance in stack.configuration.dbsvr.instances.items():
-        print(f"  DBSvr {name}     redis-cli -p {instance.port} TASK.GET 1000000000042 node-1")
+        users = [first + 42 for first in FIRST_DEMO_USERS if stack.configuration.dbsvr.home_of(first + 42) == name]
+        print(f"  DBSvr {name}     redis-cli -p {instance.port} " + (f"TASK.GET {users[0]} node-1" if users else "TASK.STATS"))
 
 
 def _short(path: Path) -> str:

@@ -72,8 +72,9 @@ def _ask_front(instance: Instance) -> str | None:
         return str(error)
     if stats["master"]["state"] != "up":
         return f"its master is {stats['master']['state']}"
+    taking = [f"segment {name} is being taken over" for name, row in stats.get("segments", {}).items() if row["state"] == "taking"]
     behind = [f"replica {name} is {replica['state']}" for name, replica in stats["replicas"].items() if replica["state"] != "serving"]
-    return ", ".join(behind) or None
+    return ", ".join([*taking, *behind]) or None
 
 
 def _ask_web(stack: LocalStack) -> str | None:

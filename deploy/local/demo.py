@@ -1,7 +1,8 @@
 """`make demo`: a minute of bounded load, with the replica stalled in the middle. Something to watch in the console.
 
-A few connections ask nine times and write once, over and over, at a fixed rate; the replica's SQL thread is stopped for a while and
-started again. Every read is compared with what was acknowledged before it was sent, so the last line is a measurement.
+A few connections, shared out among the DBSvrs, ask nine times and write once, over and over, at a fixed rate, each for users that its DBSvr
+owns; the replica's SQL thread is stopped for a while and started again. Every read is compared with what was acknowledged before it was
+sent, so the last line is a measurement.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import redis
 
 from deploy.local.answers import stats_of
-from deploy.local.demo_users import DEMO_USERS, FIRST_DEMO_USER, change_of, demo_tasks
+from deploy.local.demo_users import DEMO_USERS, change_of, demo_tasks, uid_of
 from deploy.local.front_client import front_client
 from deploy.local.mariadb import MariaDBServer
 from deploy.local.pieces import LocalStack
 from deploy.local.supervision import Supervisord
-from tasksys_site.configuration import Instance
+from tasksys_site.configuration import DBSvr, Instance
 from workers.protocol import decode_snapshot, decode_write_answer, encode
 
 if TYPE_CHECKING:
@@ -38,16 +39,22 @@ IN_ONE_PIPELINE = 10
 class Load:
     """Reads and writes at a fixed rate until stopped; counts what it saw."""
 
-    def __init__(self, instance: Instance, tasks: Sequence[CompiledTask]) -> None:
+    def __init__(self, dbsvr: DBSvr, tasks: Sequence[CompiledTask]) -> None:
         self.counts: collections.Counter[str] = collections.Counter()
         self.last_error = ""
-        self._instance = instance
         self._tasks = tasks
         self._acknowledged: dict[int, tuple[int, int]] = {}
         """uid -> the newest (generation, version) that anybody has read or been acknowledged."""
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(CONNECTIONS)]
+        users: dict[str, list[int]] = {}
+        for number in range(DEMO_USERS):
+            users.setdefault(dbsvr.home_of(uid_of(number)), []).append(uid_of(number))
+        homes = sorted(users)
+        self._threads = [
+            threading.Thread(target=self._ask, args=(dbsvr.instances[home], users[home]), daemon=True)
+            for home in (homes[number % len(homes)] for number in range(CONNECTIONS))
+        ]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -58,13 +65,13 @@ class Load:
         for thread in self._threads:
             thread.join(10)
 
-    def _ask(self) -> None:
+    def _ask(self, instance: Instance, users: Sequence[int]) -> None:
         pause_s = CONNECTIONS * IN_ONE_PIPELINE / REQUESTS_PER_S
-        client = front_client(self._instance)
+        client = front_client(instance)
         next_at = time.monotonic()
         while not self._stop.is_set():
             try:
-                self._one_round(client)
+                self._one_round(client, users)
             except redis.RedisError as error:
                 self._note(error)
                 self._stop.wait(0.5)
@@ -72,8 +79,9 @@ class Load:
             self._stop.wait(max(0.0, next_at - time.monotonic()))
         client.close()
 
-    def _one_round(self, client: redis.Redis) -> None:
-        uids = [_some_user() for _ in range(IN_ONE_PIPELINE)]
+    def _one_round(self, client: redis.Redis, users: Sequence[int]) -> None:
+        # Some users come far more often than others, as in life.
+        uids = [users[int(len(users) * random.random() ** 3)] for _ in range(IN_ONE_PIPELINE)]
         written, read = uids[0], uids[1:]
         change = change_of(random.choice(self._tasks), 1)
         pipeline = client.pipeline(transaction=False)
@@ -103,15 +111,10 @@ class Load:
         self.last_error = str(error)
 
 
-def _some_user() -> int:
-    """A demo user; some come far more often than others, as in life."""
-    return FIRST_DEMO_USER + int(DEMO_USERS * random.random() ** 3)
-
-
 def demonstrate(stack: LocalStack, supervisord: Supervisord, seconds: int, stall_s: int) -> int:
     """Run it; the exit code says whether every read was as new as promised."""
-    instance = next(iter(stack.configuration.dbsvr.instances.values()))
-    if supervisord.pid is None or stats_of(instance) is None:
+    dbsvr = stack.configuration.dbsvr
+    if supervisord.pid is None or None in all_stats(dbsvr).values():
         print("The local stack does not run. Start it first: make run, or make up.")
         return 3
     tasks = demo_tasks()
@@ -126,21 +129,26 @@ def demonstrate(stack: LocalStack, supervisord: Supervisord, seconds: int, stall
     print("before   nearly all reads are served by the replica; its lag is milliseconds")
     print("stalled  lag rises; users who wrote since are read from the master, so nobody reads anything old")
     print("after    the replica catches up and takes its reads back\n")
-    load = Load(instance, tasks)
-    began = stats_of(instance)
+    load = Load(dbsvr, tasks)
+    began = all_stats(dbsvr)
     load.start()
     try:
-        _watch(instance, load, name, replica, seconds, range(stall_at, stall_at + stall_s))
+        _watch(dbsvr, load, name, replica, seconds, range(stall_at, stall_at + stall_s))
     finally:
         replica.start_sql_thread()
         load.stop()
-    return _judge(load, began, stats_of(instance))
+    return _judge(load, began, all_stats(dbsvr))
 
 
-def _watch(instance: Instance, load: Load, name: str, replica: MariaDBServer, seconds: int, stalled: range) -> None:
+def all_stats(dbsvr: DBSvr) -> dict[str, Any]:
+    """TASK.STATS of every DBSvr; None for one that does not answer."""
+    return {name: stats_of(instance) for name, instance in dbsvr.instances.items()}
+
+
+def _watch(dbsvr: DBSvr, load: Load, name: str, replica: MariaDBServer, seconds: int, stalled: range) -> None:
     print(f"{'second':>7} {'reads/s':>9} {'by replica':>11} {'writes/s':>9}   {name}")
     began = time.monotonic()
-    earlier: Any = stats_of(instance)
+    earlier = all_stats(dbsvr)
     for second in range(1, seconds + 1):
         if second - 1 == stalled.start:
             replica.stop_sql_thread()
@@ -149,37 +157,42 @@ def _watch(instance: Instance, load: Load, name: str, replica: MariaDBServer, se
             replica.start_sql_thread()
             print(f"        --- the replica {name} goes on")
         time.sleep(max(0.0, began + second - time.monotonic()))
-        now: Any = stats_of(instance)
-        if now is None or earlier is None:
-            print(f"{second:>7} the DBSvr does not answer")
-        else:
-            print(_line(second, earlier, now, name), flush=True)
+        now = all_stats(dbsvr)
+        print(_line(second, earlier, now, name), flush=True)
         earlier = now
     if load.last_error:
         print(f"        last error: {load.last_error}")
 
 
-def _line(second: int, earlier: Any, now: Any, name: str) -> str:
-    passed = now["now"] - earlier["now"] or 1.0
-    reads = now["reads"]["total"] - earlier["reads"]["total"]
-    by_master = now["reads"]["by_server"].get("master", 0) - earlier["reads"]["by_server"].get("master", 0)
-    writes = now["writes"]["total"] - earlier["writes"]["total"]
-    view = now["replicas"][name]
-    lag = "lag unknown" if view["lag_ms"] is None else f"lag {view['lag_ms'] / 1000:.1f} s"
+def _line(second: int, earlier: Mapping[str, Any], now: Mapping[str, Any], name: str) -> str:
+    silent = [instance for instance in now if now[instance] is None or earlier[instance] is None]
+    answering = [instance for instance in now if instance not in silent]
+    if not answering:
+        return f"{second:>7} no DBSvr answers"
+    by_master = reads = writes = 0.0
+    for instance in answering:
+        before, after = earlier[instance], now[instance]
+        passed = after["now"] - before["now"] or 1.0
+        reads += (after["reads"]["total"] - before["reads"]["total"]) / passed
+        by_master += (after["reads"]["by_server"].get("master", 0) - before["reads"]["by_server"].get("master", 0)) / passed
+        writes += (after["writes"]["total"] - before["writes"]["total"]) / passed
+    views = {instance: now[instance]["replicas"][name] for instance in answering}
+    lags = [view["lag_ms"] for view in views.values()]
+    lag = "lag unknown" if None in lags else f"lag {max(lags) / 1000:.1f} s"
     share = f"{100 * (reads - by_master) / reads:.0f} %" if reads else "–"
-    return f"{second:>7} {reads / passed:>9,.0f} {share:>11} {writes / passed:>9,.0f}   {view['state'].replace('_', ' ')}, {lag}"
+    states = ", ".join(sorted({view["state"].replace("_", " ") for view in views.values()}))
+    without = "".join(f"; DBSvr {instance} does not answer" for instance in silent)
+    return f"{second:>7} {reads:>9,.0f} {share:>11} {writes:>9,.0f}   {states}, {lag}{without}"
 
 
-def _judge(load: Load, began: Any, ended: Any) -> int:
+def _judge(load: Load, began: Mapping[str, Any], ended: Mapping[str, Any]) -> int:
     counts = load.counts
-    if began and ended and began["run_id"] == ended["run_id"]:
-        master = ended["reads"]["by_server"].get("master", 0) - began["reads"]["by_server"].get("master", 0)
-        reasons = {
-            reason: count - began["reads"]["by_reason"].get(reason, 0)
-            for reason, count in ended["reads"]["by_reason"].items()
-            if count > began["reads"]["by_reason"].get(reason, 0)
-        }
-        print(f"\nReads that went to the master: {master:,}, because of {json.dumps(reasons)}")
+    reasons: collections.Counter[str] = collections.Counter()
+    for instance, before in began.items():
+        after = ended[instance]
+        if before and after and before["run_id"] == after["run_id"]:
+            reasons.update({it: count - before["reads"]["by_reason"].get(it, 0) for it, count in after["reads"]["by_reason"].items()})
+    print(f"\nReads that went to the master: {reasons.total():,}, because of {json.dumps(+reasons)}")
     print(f"{counts['reads']:,} reads, {counts['writes']:,} writes, {counts['errors']:,} errors.")
     print(f"Reads that were older than promised: {counts['stale']:,}.")
     return 1 if counts["stale"] else 0

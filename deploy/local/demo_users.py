@@ -1,8 +1,8 @@
-"""Ten thousand demo users: 10^12 + n, n = 0 … 9,999, each a little further in the demo tasks than nothing.
+"""Ten thousand demo users, each a little further in the demo tasks than nothing: 10^12 + n and 10^9 + n, n = 0 … 4,999.
 
-They go in as everything does, by TASK.FINISH through the DBSvr, pipelined. What a user has done is drawn from his own number, and so
-is the event id: a second run, or the rest of an interrupted one, changes nothing. `redis-benchmark -r 10000 … 1__rand_int__`
-asks for exactly these users.
+So each of two DBSvrs owns half of them. They go in as everything does, by TASK.FINISH through the DBSvr that owns them, pipelined. What a
+user has done is drawn from his number, and so is the event id: a second run, or the rest of an interrupted one, changes nothing.
+`redis-benchmark -p 7302 -r 5000 … 1__rand_int__` asks for exactly those of the upper half.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from workers.protocol import Change, decode_snapshot, encode
 if TYPE_CHECKING:
     from apps.tasks.decisions import CompiledTask
 
-FIRST_DEMO_USER = 10**12
-DEMO_USERS = 10_000
+FIRST_DEMO_USERS = (10**12, 10**9)
+"""Of each half."""
+IN_ONE_HALF = 5_000
+DEMO_USERS = len(FIRST_DEMO_USERS) * IN_ONE_HALF
 IN_ONE_PIPELINE = 250
 ALL_WITHIN_S = 180.0
 
@@ -69,28 +71,39 @@ def changes_of_user(number: int, tasks: Sequence[CompiledTask]) -> list[Change]:
     return [change_of(task, drawn.randint(1, task.target)) for task in chosen]
 
 
+def uid_of(number: int) -> int:
+    """Demo user `number`, 0 … DEMO_USERS - 1. An even one and the odd one after it are in different halves."""
+    return FIRST_DEMO_USERS[number % len(FIRST_DEMO_USERS)] + number // len(FIRST_DEMO_USERS)
+
+
 def load_demo_users(configuration: Configuration, tasks: Sequence[CompiledTask]) -> bool:
     """Load them all; False when they are there already. Raises DemoUsersFailed."""
-    instance = next(iter(configuration.dbsvr.instances.values()))
-    with front_client(instance) as client:
-        if _is_loaded(client):
-            return False
-        bar = ProgressBar("demo users", DEMO_USERS)
-        until = time.monotonic() + ALL_WITHIN_S
-        for first in range(0, DEMO_USERS, IN_ONE_PIPELINE):
-            waiting: Iterable[int] = range(first, first + IN_ONE_PIPELINE)
-            while waiting:
-                waiting, error = _finish_all(client, waiting, tasks)
-                if error is not None and time.monotonic() > until:
-                    raise DemoUsersFailed(str(error))
-            bar.show(first + IN_ONE_PIPELINE)
+    numbers: dict[str, list[int]] = {}
+    for number in range(DEMO_USERS):
+        numbers.setdefault(configuration.dbsvr.home_of(uid_of(number)), []).append(number)
+    bar = ProgressBar("demo users", DEMO_USERS)
+    until = time.monotonic() + ALL_WITHIN_S
+    loaded = 0
+    for instance, theirs in numbers.items():
+        with front_client(configuration.instance(instance)) as client:
+            if _is_loaded(client, theirs[-1]):
+                continue
+            for start in range(0, len(theirs), IN_ONE_PIPELINE):
+                waiting: Iterable[int] = theirs[start : start + IN_ONE_PIPELINE]
+                while waiting:
+                    waiting, error = _finish_all(client, waiting, tasks)
+                    if error is not None and time.monotonic() > until:
+                        raise DemoUsersFailed(str(error))
+                loaded += len(theirs[start : start + IN_ONE_PIPELINE])
+                bar.show(loaded)
+    if loaded:
         bar.end()
-    return True
+    return loaded > 0
 
 
-def _is_loaded(client: redis.Redis) -> bool:
+def _is_loaded(client: redis.Redis, last: int) -> bool:
     """They go in by number, so the last one there means that all are."""
-    return decode_snapshot(client.execute_command("TASK.GET", FIRST_DEMO_USER + DEMO_USERS - 1, "node-1")).version > 0
+    return decode_snapshot(client.execute_command("TASK.GET", uid_of(last), "node-1")).version > 0
 
 
 def _finish_all(client: redis.Redis, numbers: Iterable[int], tasks: Sequence[CompiledTask]) -> tuple[list[int], Exception | None]:
@@ -98,9 +111,7 @@ def _finish_all(client: redis.Redis, numbers: Iterable[int], tasks: Sequence[Com
     numbers = list(numbers)
     pipeline = client.pipeline(transaction=False)
     for number in numbers:
-        pipeline.execute_command(
-            "TASK.FINISH", FIRST_DEMO_USER + number, "node-1", f"demo-{number}", encode(changes_of_user(number, tasks)).decode()
-        )
+        pipeline.execute_command("TASK.FINISH", uid_of(number), "node-1", f"demo-{number}", encode(changes_of_user(number, tasks)).decode())
     try:
         answers = pipeline.execute(raise_on_error=False)
     except redis.RedisError as error:

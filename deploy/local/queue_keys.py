@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-QUEUES_PER_INSTANCE = 3
+from tasksys_site.configuration import QUEUES_PER_INSTANCE
 
 
 def queues_in_use(queue_key: int) -> list[int]:

@@ -1,6 +1,7 @@
 """`python -m tests.consistency --minutes 5 --faults pipeline --seed 7`: the checker as a tool, on a stack of its own.
 
-Prints the seed, what was done, and the shortest violating history if there is one. Exit code 1 on any violation.
+Prints the seed, how it goes, what was done, how long requests waited, and the shortest violating history if there is one.
+Exit code 1 on any violation.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from pathlib import Path
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.check import check
 from tests.consistency.clients import Load
+from tests.consistency.doubles import DOUBLES, break_on_purpose
 from tests.consistency.faults import CHOICES
+
+SETTINGS = {"deadline_ms": 4_000, "clear_age_limit_ms": 1_000}
+"""Deletions get their turn soon, or a run would see few of them."""
 
 
 def main() -> int:
@@ -23,15 +28,18 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--faults", choices=sorted(CHOICES), default="pipeline")
     parser.add_argument("--via", choices=["resp"], default="resp", help="what the clients speak")
-    parser.add_argument("--replicas", type=int, default=1)
+    parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--users", type=int, default=200)
     parser.add_argument("--write-share", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--wait-bound-ms", type=int, default=2_200, help="how long a read may wait that some server can serve")
+    parser.add_argument("--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join(DOUBLES)}")
     chosen = parser.parse_args()
-    print(f"seed {chosen.seed}, faults {chosen.faults}, {chosen.minutes:g} min", flush=True)
+    print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
-        stack = PrivateStack(Path(directory), replicas=chosen.replicas)
+        stack = PrivateStack(Path(directory), replicas=chosen.replicas, settings=SETTINGS)
+        break_on_purpose(stack, chosen.double)
         try:
             stack.start_databases()
             stack.create_user_tables()
@@ -44,7 +52,7 @@ def main() -> int:
                 until=time.monotonic() + 60 * chosen.minutes,
                 seed=chosen.seed,
             )
-            verdict = check(stack, load, CHOICES[chosen.faults])
+            verdict = check(stack, load, CHOICES[chosen.faults], chosen.wait_bound_ms / 1000, lambda line: print(line, flush=True))
         finally:
             stack.stop()
     print(verdict)

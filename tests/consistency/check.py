@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.clients import Load, Run, final_states
 from tests.consistency.faults import Fault, Faults
-from tests.consistency.history import Violation, judge, tally
+from tests.consistency.history import READ, Violation, judge, long_waits, longest_waits, shortest, tally
+from tests.stack.waiting import eventually
+
+PROGRESS_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -16,21 +21,54 @@ class Verdict:
     violations: list[Violation]
     counts: Counter[str]
     faults: Counter[str]
+    longest_s: dict[str, float]
+    """The longest wait for an answer, of each kind of operation, whatever the faults."""
+    longest_untroubled_s: float
+    """The longest wait of a read that some server could have served all the time."""
+    duration_s: float
 
     def __str__(self) -> str:
         lines = [
-            "operations: " + ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items())),
+            f"operations in {self.duration_s:.0f} s: " + ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items())),
             "faults: " + (", ".join(f"{name} {count}" for name, count in sorted(self.faults.items())) or "none"),
+            "longest waits: " + ", ".join(f"{kind} {1000 * wait:.0f} ms" for kind, wait in sorted(self.longest_s.items())),
+            f"longest wait of a read that some server could serve: {1000 * self.longest_untroubled_s:.0f} ms",
             f"violations: {len(self.violations)}",
         ]
-        if self.violations:
-            lines.append(str(min(self.violations, key=lambda violation: (len(violation.operations) == 0, len(violation.operations)))))
+        lines += [f"  {count} times: {promise}" for promise, count in Counter(each.promise for each in self.violations).most_common(10)]
+        if (least := shortest(self.violations)) is not None:
+            lines += ["the shortest:", str(least)]
         return "\n".join(lines)
 
 
-def check(stack: PrivateStack, load: Load, faults: tuple[Fault, ...]) -> Verdict:
-    """Run the load under the faults, mend everything, and judge what the clients saw against what the master holds."""
+def check(
+    stack: PrivateStack,
+    load: Load,
+    faults: tuple[Fault, ...],
+    wait_bound_s: float | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Run the load under the faults, mend everything, and judge what the clients saw against what the master holds.
+
+    `wait_bound_s`: how long a read may wait that some server can serve; None judges no waits. `tell` hears how it goes.
+    """
+    began = time.monotonic()
     with Faults(stack, faults, load.seed) as injector:
-        history = Run(stack, load).start().wait()
-    stack.wait_until_serving()
-    return Verdict(judge(history, final_states(stack)), tally(history), Counter(injector.injected))
+        run = Run(stack, load).start()
+        told_at = began
+        while run.is_running:
+            time.sleep(0.05)
+            if tell is not None and time.monotonic() - told_at >= PROGRESS_EVERY_S:
+                told_at = time.monotonic()
+                last = injector.injected[-1][1] if injector.injected else "none"
+                tell(f"{told_at - began:6.0f} s  {len(run.history)} operations, {len(injector.injected)} faults, the last: {last}")
+        history = run.wait()
+    duration_s = time.monotonic() - began
+    stack.wait_until_serving(60)
+    eventually(lambda: stack.stats()["users"]["in_flight"] == 0, within_s=20)  # type: ignore[index,call-overload]
+    violations = judge(history, final_states(stack))
+    if wait_bound_s is not None:
+        violations += long_waits(history, wait_bound_s, injector.troubled)
+    untroubled = [each.operations[0].wait_s for each in long_waits((each for each in history if each.kind == READ), 0.0, injector.troubled)]
+    names = Counter(name for _, name in injector.injected)
+    return Verdict(violations, tally(history), names, longest_waits(history), max(untroubled, default=0.0), duration_s)

@@ -1,12 +1,14 @@
-"""Clients that read and write few users at random, and record what they saw.
+"""Clients that read, write and clear few users at random, and record what they saw.
 
-A write that was not answered is repeated with the same event id, as a logic server would; each try is an operation of its
-own, and the last one's outcome stays unknown when none was answered.
+A write that was not answered is repeated with the same event id, as a logic server would; each try is an operation of its own, and
+the last one's outcome stays unknown when none was answered. Clients differ in their manners: see MANNERS.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import random
 import threading
 import time
@@ -16,12 +18,15 @@ from dataclasses import dataclass, field
 import redis
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.history import READ, WRITE, FinalState, Operation, State
-from tests.stack.task_client import TaskClient
-from workers.protocol import DBSvrError, Snapshot
+from tests.consistency.history import CLEAR, READ, WRITE, FinalState, Operation, State
+from tests.stack.task_client import NODE, TaskClient, change
+from tests.stack.wire import Wire
+from workers.protocol import DBSvrError, MasterDown, Snapshot, WriteAnswer, decode_snapshot, decode_write_answer, error_from_wire
 
 FIRST_UID = 5_000_000_000
 TRIES = 8
+IMPATIENT_S = 0.05
+CHANGES = json.dumps([change()])
 
 
 @dataclass
@@ -31,26 +36,26 @@ class Load:
     clients: int = 8
     users: int = 200
     write_share: float = 0.3
+    clear_share: float = 0.01
+    """Of the writes."""
     operations: int = 20_000
     until: float = float("inf")
     seed: int = 1
-    pause_s: float = 0.0
-    timeout_s: float = 4.0
+    timeout_s: float = 6.0
 
 
-@dataclass
 class Run:
     """One run of all clients. `history` is complete when `wait` has returned."""
 
-    stack: PrivateStack
-    load: Load
-    history: list[Operation] = field(default_factory=list)
-    errors: list[BaseException] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._threads = [threading.Thread(target=self._client, args=(number,), daemon=True) for number in range(self.load.clients)]
-        self._left = self.load.operations
+    def __init__(self, stack: PrivateStack, load: Load) -> None:
+        self._stack = stack
+        self._load = load
+        self.history: list[Operation] = []
+        self._errors: list[BaseException] = []
+        self._left = load.operations
         self._going_on = False
+        self._connections = itertools.count(1)
+        self._threads = [threading.Thread(target=self._work, args=(number,), daemon=True) for number in range(load.clients)]
 
     def start(self) -> Run:
         for thread in self._threads:
@@ -64,7 +69,7 @@ class Run:
         try:
             yield
         finally:
-            self._left = max(self._left, self.load.operations // 2)
+            self._left = max(self._left, self._load.operations // 2)
             self._going_on = False
 
     @property
@@ -78,54 +83,190 @@ class Run:
     def wait(self) -> list[Operation]:
         for thread in self._threads:
             thread.join()
-        if self.errors:
-            raise self.errors[0]
+        if self._errors:
+            raise self._errors[0]
         return self.history
 
-    def _client(self, number: int) -> None:
-        rnd = random.Random(self.load.seed * 1000 + number)
-        client = TaskClient(self.stack, timeout_s=self.load.timeout_s)
+    def _work(self, number: int) -> None:
         try:
-            while (self._left > 0 or self._going_on) and time.monotonic() < self.load.until:
-                # Some users are hot: staleness shows where reads follow writes closely.
-                uid = FIRST_UID + int(self.load.users * rnd.random() ** 2)
-                if rnd.random() < self.load.write_share:
-                    self._write(client, number, uid, f"c{number}-{rnd.getrandbits(60):x}")
-                else:
-                    self._record(number, READ, uid, lambda uid=uid: client.get(uid))
-                if self.load.pause_s:
-                    threading.Event().wait(rnd.random() * 2 * self.load.pause_s)
+            client = MANNERS[number % len(MANNERS)](number, self._stack, self._load, self._record, self._connections)
+            with contextlib.closing(client):
+                while (self._left > 0 or self._going_on) and time.monotonic() < self._load.until:
+                    client.act()
         except BaseException as error:  # noqa: BLE001  # a checker that loses its own faults proves nothing
-            self.errors.append(error)
-        finally:
-            client.close()
+            self._errors.append(error)
 
-    def _write(self, client: TaskClient, number: int, uid: int, event_id: str) -> None:
+    def _record(self, operation: Operation) -> None:
+        self._left -= 1
+        self.history.append(operation)
+
+
+@dataclass
+class Plain:
+    """One question at a time, one user or several; what was not answered is repeated."""
+
+    number: int
+    stack: PrivateStack
+    load: Load
+    record: Callable[[Operation], None]
+    connections: Iterator[int]
+    timeout_s: float = 0.0
+    _rnd: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rnd = random.Random(self.load.seed * 1000 + self.number)
+        self._open()
+
+    def _open(self) -> None:
+        self._client = TaskClient(self.stack, timeout_s=self.timeout_s or self.load.timeout_s)
+        self._connection = next(self.connections)
+        self._place = 0
+
+    def close(self) -> None:
+        self._client.close()
+
+    def act(self) -> None:
+        rnd = self._rnd
+        if rnd.random() < self.load.write_share:
+            self._change(self._uid(), self._event_id(), CLEAR if rnd.random() < self.load.clear_share else WRITE)
+        elif rnd.random() < 0.1:
+            uids = [self._uid() for _ in range(rnd.randrange(2, 9))]
+            self._try(READ, uids, "", lambda: self._client.ask("TASK.MGET", NODE, *uids))
+        else:
+            uid = self._uid()
+            self._try(READ, [uid], "", lambda: self._client.get(uid))
+
+    def _uid(self) -> int:
+        # Some users are hot: staleness shows where reads follow writes closely.
+        return FIRST_UID + int(self.load.users * self._rnd.random() ** 2)
+
+    def _event_id(self) -> str:
+        return f"c{self.number}-{self._rnd.getrandbits(60):x}"
+
+    def _change(self, uid: int, event_id: str, kind: str) -> None:
+        act = (lambda: self._client.clear(uid, event_id)) if kind == CLEAR else (lambda: self._client.finish(uid, event_id))
         for _ in range(TRIES):
-            if self._record(number, WRITE, uid, lambda: client.finish(uid, event_id), event_id):
+            if self._try(kind, [uid], event_id, act):
                 return
 
-    def _record(self, number: int, kind: str, uid: int, act: Callable[[], object], event_id: str = "") -> bool:
+    def _try(self, kind: str, uids: list[int], event_id: str, act: Callable[[], object]) -> bool:
         """One try; False when it had no answer."""
-        self._left -= 1
         began = time.monotonic()
-        state, applied, served_by = None, False, ""
+        answers: list[object] = [None] * len(uids)
         try:
             answer = act()
         except DBSvrError as error:
-            if not error.retryable:
-                raise
+            answers = [error] * len(uids)
         except redis.RedisError:
-            pass  # the connection broke: no answer, and the outcome is unknown
+            self._client.redis.close()
+            self._connection, self._place = next(self.connections), 0
         else:
-            snapshot = answer if isinstance(answer, Snapshot) else answer.snapshot  # type: ignore[attr-defined]
-            applied = bool(getattr(answer, "applied", False))
-            state, served_by = State(snapshot.generation, snapshot.version), snapshot.served_by or ""
+            answers = [_decoded(body) for body in answer] if isinstance(answer, list) else [answer]
         ended = time.monotonic()
-        self.history.append(Operation(number, kind, uid, began, ended, state, event_id, applied, served_by))
-        if state is None:
+        self._place += 1
+        for uid, each in zip(uids, answers, strict=True):
+            seen = (self.number, kind, uid, began, ended)
+            self.record(operation_of(seen, each, event_id, self._connection, self._place))
+        answered = any(isinstance(each, Snapshot | WriteAnswer) for each in answers)
+        if not answered:
             threading.Event().wait(0.02)  # what is down is not asked in a tight loop
-        return state is not None
+        return answered
+
+
+class Impatient(Plain):
+    """It gives up soon, and repeats the same event on a new connection while the first try may still be under way."""
+
+    def _open(self) -> None:
+        self.timeout_s = IMPATIENT_S
+        super()._open()
+
+
+class Pipelined(Plain):
+    """It sends a handful of questions at once, reads among and after writes of the same user, and then reads all answers."""
+
+    def act(self) -> None:
+        uid, rnd = self._uid(), self._rnd
+        questions: list[tuple[str, str]] = []
+        for _ in range(rnd.randrange(2, 7)):
+            questions += [(WRITE, self._event_id())] if rnd.random() < self.load.write_share else [(READ, "")]
+        if self._ask_all([[(kind, uid, event_id) for kind, event_id in questions]]):
+            return
+        for kind, event_id in questions:
+            if kind == WRITE:
+                self._change(uid, event_id, WRITE)
+
+    def _ask_all(self, batches: list[list[tuple[str, int, str]]]) -> bool:
+        """Each batch on a connection of its own, all sent before the first answer is read; False when one had no answer."""
+        wires: list[tuple[Wire, int, list[tuple[str, int, str]], float]] = []
+        complete = True
+        try:
+            for batch in batches:
+                began = time.monotonic()
+                wires.append((Wire(self.stack, self.load.timeout_s), next(self.connections), batch, began))
+                wires[-1][0].send_all([_words(*question) for question in batch])
+            for wire, connection, batch, began in wires:
+                for place, (kind, uid, event_id) in enumerate(batch, 1):
+                    answer = self._answer(wire)
+                    self.record(operation_of((self.number, kind, uid, began, time.monotonic()), answer, event_id, connection, place))
+                    complete = complete and isinstance(answer, Snapshot | WriteAnswer)
+        except OSError:  # not even sent: what is recorded already stands, the rest is repeated
+            now = time.monotonic()
+            for batch in batches:
+                for kind, uid, event_id in batch:
+                    self.record(operation_of((self.number, kind, uid, now, now), None, event_id, 0, 0))
+            threading.Event().wait(0.02)
+            return False
+        finally:
+            for wire, *_ in wires:
+                wire.close()
+        return complete
+
+    def _answer(self, wire: Wire) -> object:
+        try:
+            body = wire.answer()
+        except OSError:
+            return None
+        return _decoded(error_from_wire(body[1:].decode()) if body.startswith(b"-") else body) if body else None
+
+
+class Duplicating(Pipelined):
+    """It sends every event twice at the same moment, on two connections."""
+
+    def act(self) -> None:
+        uid = self._uid()
+        if self._rnd.random() >= self.load.write_share:
+            self._try(READ, [uid], "", lambda: self._client.get(uid))
+            return
+        event_id = self._event_id()
+        if not self._ask_all([[(WRITE, uid, event_id), (READ, uid, "")]] * 2):
+            self._change(uid, event_id, WRITE)
+
+
+MANNERS: tuple[type[Plain], ...] = (Plain, Pipelined, Plain, Duplicating, Plain, Impatient)
+
+
+def operation_of(seen: tuple[int, str, int, float, float], answer: object, event_id: str, connection: int, place: int) -> Operation:
+    """What was seen by whom of whom, from when to when; and the answer, or None or an error where none came."""
+    if isinstance(answer, DBSvrError) and not answer.retryable:
+        raise answer
+    if not isinstance(answer, Snapshot | WriteAnswer):
+        return Operation(*seen, None, event_id, connection=connection, place=place)
+    snapshot = answer if isinstance(answer, Snapshot) else answer.snapshot
+    state, progress = State(snapshot.generation, snapshot.version), sum(task.progress for task in snapshot.tasks)
+    applied = isinstance(answer, WriteAnswer) and answer.applied
+    return Operation(*seen, state, event_id, applied, snapshot.served_by or "", progress, connection, place)
+
+
+def _words(kind: str, uid: int, event_id: str) -> tuple[str, ...]:
+    return ("TASK.GET", str(uid), NODE) if kind == READ else ("TASK.FINISH", str(uid), NODE, event_id, CHANGES)
+
+
+def _decoded(body: object) -> object:
+    if isinstance(body, redis.exceptions.MasterDownError):
+        return MasterDown(str(body))  # redis-py knows this code, and takes it off the sentence
+    if not isinstance(body, bytes):
+        return error_from_wire(str(body)) if isinstance(body, redis.ResponseError) else body
+    return decode_write_answer(body) if body.startswith(b'{"applied"') else decode_snapshot(body)
 
 
 def final_states(stack: PrivateStack) -> dict[int, FinalState]:

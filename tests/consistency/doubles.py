@@ -7,7 +7,7 @@ the same test passes with the intact product.
 |---|---|---|
 | INV 1 stamp before the answer | `LateStamps` | test_consistency: the checker |
 | INV 1, 2, 3, 4 together | `WithoutStamps` | test_consistency: the checker |
-| INV 2 master only while in flight | `WithoutMark` (with `LateOutcomes`) | test_invariants: the master has shown it, the replica lacks it |
+| INV 2 master only while in flight | `WithoutMark` (with `WithheldOutcomes`) | test_invariants: the master shows it, a replica lacks it |
 | INV 2 a query begins after its reads arrived | `SharesBegunQueries` | test_consistency: the checker |
 | INV 2 order on one connection | `WithoutFollowers` | test_invariants: a read sent after 300 writes |
 | INV 3 an epoch fences predecessors | `WithoutEpoch` | test_invariants: an orphan stopped before its transaction |
@@ -17,13 +17,13 @@ the same test passes with the intact product.
 | INV 4 a dropped stamp raises the floor | `WithoutFloor` | test_consistency: the checker |
 | INV 5 the snapshot is the proof | `TrustsTheType` | test_invariants: a replica set back between receive and query |
 | INV 5 the bound of types | `OffByOne` (with `TrustsTheType`) | test_invariants: a replica one tick short |
-| INV 6 no wake-up is lost | `ForgetsWakes` | test_invariants: how long requests wait |
+| INV 6 no wake-up is lost | `ForgetsWakes` (with `SlowToSayIdle`) | test_invariants: how long reads wait |
 | INV 7 ageing | `WithoutAgeing` | test_invariants: a frozen replica worker |
 | INV 7 a read batch between write batches | `WritesAlwaysFirst` | test_invariants: busy writers |
 | INV 7 old clears get a turn | `NoClearTurns` | test_invariants: busy writers |
 
-`LateOutcomes`, `WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction` and `OftenRebased` break nothing: they bring about, every
-time, what happens seldom, and the product must stand it.
+`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `SlowToSayIdle` and `OftenRebased` break nothing: they
+bring about, every time, what happens seldom, and the product must stand it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workers.messages import Frame, Write, Writes
+from deploy.local.private_stack import PrivateStack, StackProcess
+from workers.messages import Frame, Idle, Write, Writes
 from workers.user_info import UserInfo
 
 FRONT, MASTER_WORKER, REPLICA_WORKER = "front", "master_db_svr", "slave_db_svr"
@@ -181,34 +182,42 @@ def without_epoch() -> None:
     """A new life commits a fresh tick, and leaves its predecessors' right to write as it was."""
     from workers import store
 
-    def claim(connection: Any, instance: str, *rest: Any) -> store.Claim:
-        connection.execute("UPDATE db_info SET tick = tick + 1 WHERE instance = %s", (instance,))
-        return _looked_at(connection, instance)
+    intact = store.claim_instance
 
-    _replace_claim(claim)
+    def claim(connection: Any, instance: str, *rest: Any) -> Any:
+        claimed = intact(connection, instance, *rest)
+        if claimed.epoch > 1:
+            connection.execute("UPDATE db_info SET worker_epoch = worker_epoch - 1 WHERE instance = %s", (instance,))
+            claimed = claimed._replace(epoch=claimed.epoch - 1)
+        return claimed
+
+    store.claim_instance = claim
+
+
+class _OnlyLooking:
+    """A connection through which a claim changes nothing and waits for nobody."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, sql: str, *rest: Any) -> Any:
+        return self._connection.execute(sql.replace(" FOR UPDATE", ""), *rest) if sql.startswith("SELECT") else []
 
 
 def looks_at_tick() -> None:
     """A new life takes the tick that it sees for a fresh one."""
-    _replace_claim(lambda connection, instance, *rest: _looked_at(connection, instance))
-
-
-def _replace_claim(claim: Callable[..., Any]) -> None:
     from workers import store
 
     intact = store.claim_instance
 
-    def once_claimed(connection: Any, instance: str, *rest: Any) -> Any:
+    def claim(connection: Any, instance: str, *rest: Any) -> Any:
         known = connection.execute("SELECT 1 FROM db_info WHERE instance = %s", (instance,))
-        return claim(connection, instance, *rest) if known else intact(connection, instance, *rest)
+        return intact(_OnlyLooking(connection) if known else connection, instance, *rest)
 
-    store.claim_instance = once_claimed
-
-
-def _looked_at(connection: Any, instance: str) -> Any:
-    from workers import store
-
-    return store.Claim(*connection.execute("SELECT generation, tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))[0])
+    store.claim_instance = claim
 
 
 def shares_begun_queries() -> None:
@@ -242,39 +251,17 @@ def writes_always_first() -> None:
     _Life._step = writing  # type: ignore[method-assign]
 
 
-def _hold_outcomes(hold_s: float) -> None:
-    """Outcomes of writes reach the front so much later than they were committed; reads are answered at once."""
+def withheld_outcomes() -> None:
+    """Not broken: the front never hears what became of a write, until the worker is killed; reads are answered at once."""
     from workers.front_link import FrontLink
 
-    hold, receive = FrontLink.hold, FrontLink.receive
+    hold = FrontLink.hold
 
-    def let_go(self: Any) -> None:
-        late = self.__dict__.setdefault("late", [])
-        while late and time.monotonic() - late[0][0] >= hold_s:
-            hold(self, late.pop(0)[1])
-
-    def holding(self: Any, frame: Frame) -> None:
-        let_go(self)
-        if isinstance(frame, Writes):
-            self.late.append((time.monotonic(), frame))
-        else:
+    def withholding(self: Any, frame: Frame) -> None:
+        if not isinstance(frame, Writes):
             hold(self, frame)
 
-    def letting_go(self: Any, timeout_s: float) -> Any:
-        let_go(self)
-        return receive(self, min(timeout_s, 0.01) if self.late else timeout_s)
-
-    FrontLink.hold, FrontLink.receive = holding, letting_go  # type: ignore[method-assign]
-
-
-def late_outcomes() -> None:
-    """Not broken: outcomes of writes reach the front 50 ms late, reads are answered at once."""
-    _hold_outcomes(0.05)
-
-
-def withheld_outcomes() -> None:
-    """Not broken: the worker is killed before the front has heard of any write."""
-    _hold_outcomes(3_600)
+    FrontLink.hold = withholding  # type: ignore[method-assign]
 
 
 def _stop_myself(*anything: Any) -> None:
@@ -333,6 +320,20 @@ def off_by_one() -> None:
 # --- any worker
 
 
+def slow_to_say_idle() -> None:
+    """Not broken: a while passes between its last look at the queues and its word that it is idle."""
+    from workers.front_link import FrontLink
+
+    hold = FrontLink.hold
+
+    def slow(self: Any, frame: Frame) -> None:
+        if isinstance(frame, Idle):
+            time.sleep(0.05)
+        hold(self, frame)
+
+    FrontLink.hold = slow  # type: ignore[method-assign]
+
+
 def without_run_id() -> None:
     """What an older run left in the queues is executed."""
     from workers import queues
@@ -365,22 +366,29 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (looks_at_tick, (MASTER_WORKER,)),
     (shares_begun_queries, (MASTER_WORKER,)),
     (writes_always_first, (MASTER_WORKER,)),
-    (late_outcomes, (MASTER_WORKER,)),
     (withheld_outcomes, (MASTER_WORKER,)),
     (stops_before_writing, (MASTER_WORKER,)),
     (stops_in_transaction, (MASTER_WORKER,)),
     (trusts_the_type, (REPLICA_WORKER,)),
     (off_by_one, (REPLICA_WORKER,)),
+    (slow_to_say_idle, (MASTER_WORKER, REPLICA_WORKER)),
     (without_run_id, (MASTER_WORKER, REPLICA_WORKER)),
 )
 DOUBLES = {break_it.__name__.title().replace("_", ""): (break_it, processes) for break_it, processes in _ALL}
 
 
-def double_command(command: list[str], names: str) -> list[str]:
-    """The command of a process of ours (`python -m workers PROCESS …`), broken in those of these ways that concern its kind."""
-    arguments = command[command.index("workers") + 1 :]
+def break_on_purpose(stack: PrivateStack, names: str) -> None:
+    """Break the stack's processes, before they are started, in these ways (joined by "+"), each in those that it concerns."""
+    for process in stack.dbsvr_processes:
+        double(process, names)
+
+
+def double(process: StackProcess, names: str) -> None:
+    """Break this one process (`python -m workers PROCESS …`, not started yet) in those of these ways that concern its kind."""
+    python, arguments = process.command[0], process.command[process.command.index("workers") + 1 :]
     chosen = [name for name in names.split("+") if name and arguments[0] in DOUBLES[name][1]]
-    return [command[0], "-m", "tests.consistency.doubles", "+".join(chosen), *arguments] if chosen else command
+    if chosen:
+        process.command = [python, "-m", "tests.consistency.doubles", "+".join(chosen), *arguments]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,28 @@
-"""What goes wrong while the clients run: faults drawn by a seed, each mended before the run is judged."""
+"""What goes wrong while the clients run: faults drawn by a seed, each mended before the run is judged.
+
+While a fault of SPARING lasts, and after it, some server may still serve every read, so INV 7 holds: no read waits long. The other
+faults trouble reads until the master's worker is up again.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
+import time
 from collections.abc import Callable
 
-from deploy.local.private_stack import PrivateStack
+import MySQLdb
+import sysv_ipc
+
+from deploy.local.private_stack import PrivateStack, StackProcess
+from tests.consistency.clients import FIRST_UID
+from tests.stack.locks import HeldLock
+from workers.process import Exit
 
 Fault = Callable[[PrivateStack, random.Random, threading.Event], None]
+RECOVERY_S = 1.0
+"""How long reads may be troubled after the master's worker is up again: what has piled up is worked off."""
 
 
 def delay_replica(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -22,30 +36,51 @@ def stop_sql_thread(stack: PrivateStack, rnd: random.Random, ending: threading.E
     replica.start_sql_thread()
 
 
-def kill_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    stack.master_worker.kill()
-    ending.wait(rnd.uniform(0, 0.5))
-    stack.master_worker.start()
+def freeze_replica(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    replica = rnd.choice(list(stack.replicas.values()))
+    replica.freeze()
+    ending.wait(rnd.uniform(0.1, 3.0))
+    replica.thaw()
+
+
+def kill_replica(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    replica = rnd.choice(list(stack.replicas.values()))
+    replica.kill()
+    ending.wait(rnd.uniform(0, 1.0))
+    replica.start()
 
 
 def kill_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    worker = rnd.choice(list(stack.replica_workers.values()))
-    worker.kill()
-    ending.wait(rnd.uniform(0, 0.5))
-    worker.start()
+    _kill(rnd.choice(list(stack.replica_workers.values())), rnd, ending)
 
 
-def freeze_a_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    worker = rnd.choice([stack.master_worker, *stack.replica_workers.values()])
-    worker.freeze()
-    ending.wait(rnd.uniform(0.1, 1.5))
-    worker.thaw()
+def freeze_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _freeze(rnd.choice(list(stack.replica_workers.values())), rnd, ending)
 
 
-def kill_front(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    stack.front.kill()
-    ending.wait(rnd.uniform(0, 0.3))
-    stack.front.start()
+def term_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _term(rnd.choice(list(stack.replica_workers.values())))
+
+
+def lock_user_rows(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    """Somebody holds the rows of a few busy users."""
+    first = FIRST_UID + rnd.randrange(20)
+    with contextlib.suppress(MySQLdb.OperationalError):  # our own wait was too long, or our connection broke
+        lock = HeldLock(stack.master, f"SELECT * FROM user_state WHERE uid BETWEEN {first} AND {first + 3} FOR UPDATE", "tasksys_user")
+        ending.wait(rnd.uniform(0.1, 2.5))
+        lock.release()
+
+
+def kill_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _kill(stack.master_worker, rnd, ending)
+
+
+def freeze_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _freeze(stack.master_worker, rnd, ending)
+
+
+def term_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _term(stack.master_worker)
 
 
 def supersede_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -59,18 +94,69 @@ def supersede_master_worker(stack: PrivateStack, rnd: random.Random, ending: thr
     frozen.wait(10.0)
 
 
-PIPELINE: tuple[Fault, ...] = (
+def freeze_master(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    stack.master.freeze()
+    ending.wait(rnd.uniform(0.1, 3.0))
+    stack.master.thaw()
+
+
+def kill_front(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _kill(stack.front, rnd, ending)
+
+
+def term_front(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    _term(stack.front)
+
+
+def remove_queues(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    """ipcrm"""
+    for offset in rnd.sample(range(3), rnd.randrange(1, 4)):
+        with contextlib.suppress(sysv_ipc.ExistentialError):  # removed before, and not made anew yet
+            sysv_ipc.MessageQueue(stack.queue_key + offset).remove()
+
+
+def _kill(process: StackProcess, rnd: random.Random, ending: threading.Event) -> None:
+    process.kill()
+    ending.wait(rnd.uniform(0, 0.5))
+    process.start()
+
+
+def _freeze(process: StackProcess, rnd: random.Random, ending: threading.Event) -> None:
+    process.freeze()
+    ending.wait(rnd.uniform(0.1, 1.5))
+    process.thaw()
+
+
+def _term(process: StackProcess) -> None:
+    code = process.stop()
+    assert code == Exit.STOPPED, f"{process.name} ended with {code} when asked to stop:\n{process.last_log_lines()}"
+    process.start()
+
+
+SPARING: tuple[Fault, ...] = (
     delay_replica,
     delay_replica,
     stop_sql_thread,
-    kill_master_worker,
+    freeze_replica,
+    kill_replica,
     kill_replica_worker,
-    freeze_a_worker,
-    kill_front,
+    freeze_replica_worker,
+    term_replica_worker,
+    lock_user_rows,
+)
+PIPELINE: tuple[Fault, ...] = (
+    *SPARING,
+    kill_master_worker,
+    freeze_master_worker,
+    term_master_worker,
     supersede_master_worker,
+    freeze_master,
+    kill_front,
+    term_front,
+    remove_queues,
 )
 LAG_AND_KILLS: tuple[Fault, ...] = (delay_replica, delay_replica, stop_sql_thread, kill_master_worker, kill_replica_worker)
-CHOICES: dict[str, tuple[Fault, ...]] = {"none": (), "lag": (delay_replica,), "pipeline": PIPELINE}
+CHOICES: dict[str, tuple[Fault, ...]] = {"none": (), "lag": (delay_replica,), "replicas": SPARING, "pipeline": PIPELINE}
 
 
 class Faults:
@@ -83,8 +169,12 @@ class Faults:
         self._rnd = random.Random(seed)
         self._ending = threading.Event()
         self._error: BaseException | None = None
-        self.injected: list[str] = []
-        self._thread = threading.Thread(target=self._inject, daemon=True)
+        self.injected: list[tuple[float, str]] = []
+        """When each began (CLOCK_MONOTONIC, seconds), and its name."""
+        self.troubled: list[tuple[float, float]] = []
+        """When reads had a right to wait."""
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._inject_and_stay, daemon=True)
 
     def __enter__(self) -> Faults:
         if self._faults:
@@ -94,22 +184,56 @@ class Faults:
     def __exit__(self, *error: object) -> None:
         self._ending.set()
         if self._faults:
-            self._thread.join()
+            self._done.wait()
+        try:
+            self._mend()
+        finally:
+            if self._error is not None:
+                raise self._error
+
+    def _mend(self) -> None:
+        for server in (self._stack.master, *self._stack.replicas.values()):
+            server.thaw()
+            if server.pid is None:
+                server.start()
         for replica in self._stack.replicas.values():
             replica.delay(0)
         for process in self._stack.dbsvr_processes:
             process.thaw()
             if process.pid is None:
                 process.start()
-        if self._error is not None:
-            raise self._error
+
+    def _inject_and_stay(self) -> None:
+        """The kernel ends a private server with the thread that has started it, so this one must outlive those that it restarts."""
+        self._inject()
+        self._done.set()
+        threading.Event().wait()
 
     def _inject(self) -> None:
+        troubled_since: float | None = None
         try:
             while not self._ending.is_set():
                 fault = self._rnd.choice(self._faults)
-                self.injected.append(fault.__name__)
+                self.injected.append((time.monotonic(), fault.__name__))
+                if fault not in SPARING and troubled_since is None:
+                    troubled_since = time.monotonic()
                 fault(self._stack, self._rnd, self._ending)
+                if troubled_since is not None and self._master_is_up():
+                    self.troubled.append((troubled_since, time.monotonic() + RECOVERY_S))
+                    troubled_since = None
                 self._ending.wait(self._rnd.uniform(*self._pause_s))
         except BaseException as error:  # noqa: BLE001  # raised again where the run ends
             self._error = error
+        finally:
+            if troubled_since is not None:
+                self.troubled.append((troubled_since, float("inf")))
+
+    def _master_is_up(self) -> bool:
+        """Within a second; else the trouble goes on through the next fault."""
+        until = time.monotonic() + 1.0
+        while time.monotonic() < until:
+            stats = self._stack.stats()
+            if stats is not None and stats["master"]["state"] == "up":  # type: ignore[index]
+                return True
+            self._ending.wait(0.05)
+        return False

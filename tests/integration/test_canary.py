@@ -5,6 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 import getpass
 import logging
+import sys
+import time
 from collections.abc import Callable, Iterator
 
 import MySQLdb
@@ -12,7 +14,8 @@ import pytest
 
 from apps.dbsvr.canary import OLD, READ_FOR_S, Round, run_round
 from apps.dbsvr.db_interface import DbInterface
-from deploy.local.private_stack import PrivateStack
+from apps.dbsvr.findings import FAULT
+from deploy.local.private_stack import PrivateStack, StackProcess
 from tasksys_site.configuration import Configuration
 from tests.stack.task_client import TaskClient
 from tests.stack.waiting import eventually
@@ -199,3 +202,46 @@ def test_a_round_beside_another_is_left_out(
         assert next_round(configuration, interface_to(stack), 1_700_000_000.0) is None
     finally:
         other.close()
+
+
+def test_the_sampler_takes_a_violation_into_the_state_of_the_console(configuration: Configuration, django_on_stack: PrivateStack) -> None:
+    from apps.dbsvr.canary import Known, Violation
+    from apps.dbsvr.canary_rounds import write
+    from apps.dbsvr.canary_rules import CODE
+    from apps.dbsvr.state import read_state
+
+    uid, now = configuration.canary.first_uid, time.time()
+    write(Round(uid, violations=(Violation(OLD, "get", "r1", Known(1, 5, 5), Known(1, 4, 4)),)), now)
+    log = django_on_stack.directory / "sampler-canary.log"
+    sampler = StackProcess("sampler-canary", [sys.executable, "manage.py", "sampler"], log, django_on_stack.environment)
+    sampler.start()
+
+    def told() -> bool:
+        state = read_state()
+        assert state is not None
+        assert state.canary is not None
+        assert (state.canary.violations, state.canary.served_by) == (1, "r1")
+        (finding,) = [it for it in state.findings if it.code == CODE]
+        return finding.level == state.light == FAULT
+
+    try:
+        eventually(told, within_s=20, every_s=0.1)
+    finally:
+        sampler.stop()
+
+
+def test_the_task_of_celery_runs_a_round_and_keeps_it(configuration: Configuration, stack: PrivateStack) -> None:
+    from apps.dbsvr.models import CanaryRound
+    from apps.dbsvr.tasks import canary_round
+    from tasksys_site.celery import CANARY, app
+
+    entry = app.conf.beat_schedule["canary"]
+    assert entry["task"] == CANARY == canary_round.name
+    assert entry["schedule"] == configuration.canary.every_s
+
+    canary_round()
+
+    row = CanaryRound.objects.get()
+    assert (row.violations, row.errors) == (0, 0)
+    assert row.replica_reads > 0
+    assert configuration.canary.first_uid <= row.uid < configuration.canary.first_uid + configuration.canary.users

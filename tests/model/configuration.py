@@ -69,6 +69,7 @@ class Rules:
     check_event_ids: bool = True
     new_generation_at_promotion: bool = True
     new_generation_when_ticks_go_back: bool = True
+    hear_the_replicas_first: bool = True
     keep_the_look_before_a_newer_generation: bool = True
     refuse_a_former_master: bool = True
     refuse_past_the_fork: bool = True

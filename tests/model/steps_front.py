@@ -227,7 +227,8 @@ def _hear_of_replicas(state: State, rules: Rules) -> Iterator[Step]:
             continue
         generation, tick = position(replica.commits)
         # A newer generation than ours: its fork is not known yet, and what the replica showed before must be held against it then.
-        if generation > state.front.generation and rules.keep_the_look_before_a_newer_generation:
+        is_newer = generation > max(state.front.generation, replica.looked_at[0]) > 0
+        if is_newer and rules.keep_the_look_before_a_newer_generation:
             continue
         seen = _refuse(state.front, replica._replace(looked_at=(generation, tick)), rules)
         more = ": refused until rebuilt" if seen.is_refused else ""

@@ -33,7 +33,7 @@ from tests.model.state import (
 
 def worker_steps(state: State, scenario: Scenario, rules: Rules) -> Iterator[Step]:
     if state.front.is_up and state.worker.phase == AWAY:
-        yield from _claim(state, rules)
+        yield from _claim(state, scenario, rules)
     elif state.worker.phase == IDLE:
         yield from _answer_from_master(state, scenario, rules)
     yield from _write(state, state.worker, is_frozen=False, rules=rules)
@@ -45,7 +45,7 @@ def worker_steps(state: State, scenario: Scenario, rules: Rules) -> Iterator[Ste
         yield from _answer_from_replica(state, number, scenario, rules)
 
 
-def _claim(state: State, rules: Rules) -> Iterator[Step]:
+def _claim(state: State, scenario: Scenario, rules: Rules) -> Iterator[Step]:
     """A life begins: a new epoch and a fresh tick in one transaction, once the tick row's lock is free."""
     database, front = state.database, state.front
     generation, tick = position(database.commits)
@@ -54,12 +54,17 @@ def _claim(state: State, rules: Rules) -> Iterator[Step]:
         ready = Worker(life, CLAIMED, tick=tick, generation=generation)
         yield Step(f"life {life} looks at tick {tick}", state._replace(worker=ready, database=database._replace(epoch=life)))
         return
-    is_outdated = database.is_former and generation < front.generation
+    known = (front.generation, front.newest)
+    if rules.hear_the_replicas_first and (scenario.promotions or scenario.master_restores):
+        if not front.generation and any(replica.commits and replica.looked_at == (0, 0) for replica in state.replicas):
+            return  # it remembers nothing, and a replica has not said yet what it shows
+        known = max(known, *(replica.looked_at for replica in state.replicas))
+    is_outdated = database.is_former and generation < known[0]
     if database.transaction is not None or (is_outdated and rules.refuse_a_former_master):
         return
-    went_back = (generation, tick) < (front.generation, front.newest) and rules.new_generation_when_ticks_go_back
+    went_back = (generation, tick) < known and rules.new_generation_when_ticks_go_back
     if went_back or (database.is_promoted and rules.new_generation_at_promotion):
-        generation = max(generation, front.generation) + 1
+        generation = max(generation, known[0]) + 1
     fresh = Commit(generation, tick + 1, NOTHING)
     yield Step(
         f"life {life} claims: fresh tick {fresh.tick}, generation {generation}",

@@ -31,13 +31,16 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        web, self.front_port, metrics, master, replica, broker, one, two = free_ports(8)
+        web, self.front_port, metrics, other_front, other_metrics, master, replica, broker, one, two = free_ports(10)
         self.web_port = web
         self.settings = {
             "TASKSYS_WEB__PORT": str(web),
             "TASKSYS_DBSVR__INSTANCES__A__PORT": str(self.front_port),
             "TASKSYS_DBSVR__INSTANCES__A__METRICS_PORT": str(metrics),
-            "TASKSYS_DBSVR__INSTANCES__A__QUEUE_KEY": str(random.randrange(0x1000_0000, 0x6000_0000)),
+            "TASKSYS_DBSVR__INSTANCES__A__QUEUE_KEY": str(random.randrange(0x1000_0000, 0x3000_0000)),
+            "TASKSYS_DBSVR__INSTANCES__B__PORT": str(other_front),
+            "TASKSYS_DBSVR__INSTANCES__B__METRICS_PORT": str(other_metrics),
+            "TASKSYS_DBSVR__INSTANCES__B__QUEUE_KEY": str(random.randrange(0x3000_0000, 0x6000_0000)),
             "TASKSYS_DATABASES__MASTER": json.dumps([f"127.0.0.1:{master}"]),
             "TASKSYS_DATABASES__REPLICAS": json.dumps([{"name": "r1", "endpoints": [f"127.0.0.1:{replica}"]}]),
             "TASKSYS_BROKER__URL": f"redis://127.0.0.1:{broker}/0",
@@ -105,7 +108,8 @@ def running(copy: Copy) -> Copy:
 def test_it_comes_up_and_says_where_to_look(running: Copy) -> None:
     status = running.make("status")
     assert status.returncode == 0, status.stdout + status.stderr
-    assert "master up, r1 serving" in status.stdout
+    assert "DBSvr a: master up, r1 serving" in status.stdout
+    assert "DBSvr b: master up, r1 serving" in status.stdout
     with urllib.request.urlopen(f"http://127.0.0.1:{running.web_port}/", timeout=10) as home:
         assert home.status == 200
     with redis.Redis(port=running.front_port, socket_timeout=5) as client:

@@ -26,8 +26,8 @@ def new_event_id() -> str:
 class TaskClient:
     """Raises the errors of workers.protocol for error answers, and redis-py's own for a broken connection."""
 
-    def __init__(self, stack: PrivateStack, timeout_s: float = 5.0) -> None:
-        self.redis = stack.client(timeout_s)
+    def __init__(self, stack: PrivateStack, timeout_s: float = 5.0, instance: str | None = None) -> None:
+        self.redis = stack.client(timeout_s, instance)
 
     def ask(self, *words: Any) -> Any:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterable
 
 from deploy.local.private_stack import PrivateStack
 
@@ -22,6 +23,10 @@ class Wire:
 
     def ask(self, *words: str) -> None:
         self.send(encoded(*words))
+
+    def send_all(self, requests: Iterable[tuple[str, ...]]) -> None:
+        """One packet of them."""
+        self.send(b"".join(encoded(*words) for words in requests))
 
     def answer(self) -> bytes:
         """The next answer: a bulk string's body, or another reply's line. b"" when the front has closed the connection."""

@@ -23,7 +23,7 @@ def test_a_part_replaces_what_it_said_before_and_leaves_the_rest() -> None:
     record = merge(record, "reads", [Measure("reads", 3, "/s")], (), EVENING, PARTS)
 
     measures = record["measures"]
-    assert sorted(measures) == ["reads", "writes"]
+    assert list(measures) == ["reads", "writes"]
     assert (measures["reads"]["value"], measures["reads"]["at"]) == (3, EVENING.at)
     assert (measures["writes"]["value"], measures["writes"]["at"]) == (2, MORNING.at)
     assert [(cell["way"], cell["at"]) for cell in record["comparison"]] == [("pin 2 s", MORNING.at)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.cachesync.breaker import FAILURES, FIRST_REST_S, LONGEST_REST_S, Breaker
 from apps.cachesync.copies import decode_copy, encode_copy, head
 from apps.cachesync.ring import Ring
+from apps.dbsvr.breaker import FAILURES, FIRST_REST_S, LONGEST_REST_S, Breaker
 from workers.protocol import Snapshot, TaskRecord
 
 UIDS = range(10**12, 10**12 + 4_000)

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tests.consistency.history import READ, WRITE, FinalState, Operation, State, double_applications, judge, lost_and_invented, stale_reads
+from tests.consistency.history import (
+    CLEAR,
+    READ,
+    WRITE,
+    FinalState,
+    Operation,
+    State,
+    double_applications,
+    judge,
+    long_waits,
+    lost_and_invented,
+    overtaking_reads,
+    shortest,
+    stale_reads,
+    two_faced_versions,
+)
 
 UID = 7
 
@@ -63,3 +78,64 @@ def test_a_write_without_an_answer_may_or_may_not_have_happened() -> None:
 
     assert not judge(history, {})
     assert not judge(history, {UID: FinalState(1, 1, frozenset({"e1"}))})
+
+
+def clear(began: float, ended: float, version: int | None, applied: bool = True) -> Operation:
+    return write(began, ended, version, "clear", applied)._replace(kind=CLEAR)
+
+
+def test_a_clear_raises_the_version_and_takes_the_counter_back() -> None:
+    history = [write(0, 1, 1), clear(2, 3, 2), write(4, 5, 3, "e2")]
+    events = frozenset({"e1", "clear", "e2"})
+
+    assert not judge(history, {UID: FinalState(3, 1, events)})
+    assert lost_and_invented(history, {UID: FinalState(3, 2, events)}), "the clear did not clear"
+    assert lost_and_invented(history, {UID: FinalState(3, 0, events)}), "it cleared what came after it"
+    assert lost_and_invented(history, {UID: FinalState(2, 1, events - {"clear"})}), "it was acknowledged, and lost"
+
+
+def test_a_clear_whose_moment_nobody_knows_may_have_come_at_any() -> None:
+    history = [write(0, 1, 1), clear(2, 3, None), write(4, 5, 3, "e2")]
+    events = frozenset({"e1", "clear", "e2"})
+
+    assert not judge(history, {UID: FinalState(3, 1, events)})
+    assert lost_and_invented(history, {UID: FinalState(3, 4, events)})
+
+
+def test_a_read_that_overtakes_a_write_on_its_connection_is_found() -> None:
+    sent_first = write(0, 9, 3)._replace(connection=5, place=1)
+    sent_later = read(0, 9, 2)._replace(connection=5, place=2)
+
+    assert overtaking_reads([sent_later, sent_first])
+    assert not overtaking_reads([sent_first, sent_later._replace(connection=6)]), "another connection promises nothing"
+    assert not overtaking_reads([sent_first._replace(place=3), sent_later]), "sent before the write"
+
+
+def test_one_version_with_two_counters_is_found() -> None:
+    assert two_faced_versions([read(0, 1, 2)._replace(progress=2), read(0, 1, 2)._replace(progress=1)])
+    assert not two_faced_versions([read(0, 1, 2)._replace(progress=2), read(0, 1, 3)._replace(progress=1)])
+
+
+def test_a_read_that_waits_long_is_found_unless_all_who_could_serve_it_were_in_trouble() -> None:
+    assert long_waits([read(10, 13, 1)], 2.0)
+    assert long_waits([read(10, 13, None)], 2.0), "and had no answer in the end"
+    assert not long_waits([read(10, 11, 1)], 2.0)
+    assert not long_waits([read(10, 13, 1)], 2.0, [(12, 20)])
+    assert not long_waits([write(10, 13, 1)], 2.0), "a write may wait for a lock"
+
+
+def test_the_shortest_history_is_told_with_relative_times_and_with_where_a_version_came_from() -> None:
+    near, far = read(100, 101, 1), read(200, 201, 0)
+    history = [write(99, 99.5, 1), near, read(101.5, 102, 0), far]
+
+    least = shortest(stale_reads(history))
+
+    assert least is not None
+    assert least.operations == (near, read(101.5, 102, 0))
+    assert least.makers == (write(99, 99.5, 1),)
+    first, maker, shown, stale = str(least).splitlines()
+    assert "older than one that ended" in first
+    assert "uid 7" in first
+    assert maker.startswith("          0.0 …     500.0  client 2")
+    assert shown.startswith("  *    1000.0 …    2000.0")
+    assert stale.startswith("  *    2500.0 …    3000.0")

@@ -9,6 +9,7 @@ from workers.protocol import (
     MAX_CHANGES,
     MAX_CHANGES_BYTES,
     BadArgument,
+    NotOwner,
     Overloaded,
     TimedOut,
     TooBig,
@@ -90,3 +91,22 @@ def test_errors_on_the_wire_come_back_as_themselves() -> None:
     assert Overloaded().retryable
     assert not Overloaded().outcome_unknown
     assert TimedOut().outcome_unknown
+
+
+def test_who_is_not_the_owner_says_who_is_in_words_that_come_back_from_the_wire() -> None:
+    said = NotOwner.of("low", "b", "owns user 7, and b cannot be reached from here")
+
+    heard = error_from_wire(f"{said.code} {said}")
+
+    assert isinstance(heard, NotOwner)
+    assert (heard.segment, heard.owner) == ("low", "b")
+    assert heard.retryable
+    assert not heard.outcome_unknown
+
+
+@pytest.mark.parametrize("line", ["NOTOWNER", "NOTOWNER - - nothing is known", "NOTOWNER low", "NOTOWNER Who? What?"])
+def test_an_owner_that_is_not_known_is_no_name(line: str) -> None:
+    heard = error_from_wire(line)
+
+    assert isinstance(heard, NotOwner)
+    assert heard.owner == ""

@@ -9,13 +9,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.dbsvr import samples
-from apps.dbsvr.console.present import GONE, ProcessRow
+from apps.dbsvr.console.present import ProcessRow
 from apps.dbsvr.console.task_list import live_task_count
 from apps.dbsvr.quantities import lag
+from apps.dbsvr.replica_rules import IDLE
 from apps.dbsvr.state import State
 from tasksys_site.configuration import load
 
 STALLED_MS = 5_000
+DEMO_USERS = (10**12 + 42, 10**9 + 42)
+"""One of each half of the users; deploy.local.demo_users has put them in."""
 
 
 class StepShown(NamedTuple):
@@ -29,11 +32,13 @@ def steps(state: State, instance: str, processes: list[ProcessRow], language: st
     now = state.instances.get(instance)
     it = now.figures if now else None
     running = sum(process.well == "yes" for process in processes)
-    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in GONE} if it else {}
+    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in IDLE} if it else {}
     first = next(iter(lags), "r1")
     behind = lags.get(first)
     tasks = live_task_count(time.time())
-    port = load().dbsvr.instances[instance].port
+    dbsvr = load().dbsvr
+    port = dbsvr.instances[instance].port
+    user = next((uid for uid in DEMO_USERS if dbsvr.home_of(uid) == instance), DEMO_USERS[0])
     return [
         StepShown(
             "processes",
@@ -48,7 +53,7 @@ def steps(state: State, instance: str, processes: list[ProcessRow], language: st
             _("replica %(replica)s in step (%(lag)s)") % {"replica": first, "lag": "?" if behind is None else lag(behind, language)},
         ),
         StepShown("tasks", tasks > 0, ngettext("%(count)s task live", "%(count)s tasks live", tasks) % {"count": tasks}),
-        StepShown("read", bool(it and it.reads_total), _("make a read:"), f"redis-cli -p {port} TASK.GET 1000000000042 node-1"),
+        StepShown("read", bool(it and it.reads_total), _("make a read:"), f"redis-cli -p {port} TASK.GET {user} node-1"),
         StepShown(
             "stall",
             # Stays ticked for an hour: who looks up from the terminal a little late has not missed it.

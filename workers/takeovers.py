@@ -1,0 +1,112 @@
+"""The front acts on what `pair` decides: takes segments over, asks them back, gives them away.
+
+Orders go to the master's worker, which changes the rows; what came of them is seen in its next look.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import hiredis
+
+from workers.forwarding import Forwarding
+from workers.messages import GiveSegment, MayPossess, SegmentRow, Segments, TakeSegment
+from workers.pair import Pair
+from workers.protocol import BadArgument
+from workers.requests import READ, Later, Request
+from workers.segment_keeper import boottime
+from workers.servers import MASTER, Servers
+from workers.user_info import UserInfo
+from workers.worker_links import WorkerLinks
+
+if TYPE_CHECKING:
+    from workers.clients import Client
+
+
+class Takeovers:
+    def __init__(
+        self,
+        pair: Pair,
+        forwarding: Forwarding,
+        links: WorkerLinks,
+        servers: Servers,
+        users: UserInfo,
+        table: Mapping[int, Request],
+        log: logging.Logger,
+    ) -> None:
+        """`table`: the requests without an outcome; a segment with a write among them is not given yet."""
+        self.pair = pair
+        self.forwarding = forwarding
+        self._links = links
+        self._servers = servers
+        self._users = users
+        self._table = table
+        self._log = log
+        self._givings: dict[str, Later] = {}
+
+    def note(self, frame: Segments) -> None:
+        changes = self.pair.note(frame, time.time())
+        for _, _, tick in frame.possessed:
+            self._users.raise_floor(tick, "takeover")
+        for takeover in changes:
+            self._log.warning(
+                "a segment has another owner segment=%s owner=%s before=%s epoch=%d cause=%s",
+                takeover.segment,
+                takeover.after,
+                takeover.before,
+                takeover.epoch,
+                takeover.cause.replace(" ", "_"),
+            )
+        for giving in list(self.pair.giving.values()):
+            row = self.pair.row(giving.segment)
+            if row is None or row.epoch != giving.epoch:
+                self._end_giving(giving.segment, b":%d\r\n" % (row.epoch if row is not None else 0))
+
+    def give(self, client: Client, segment: str, to: str) -> None:
+        """Somebody asks for a segment of ours: no write of it is accepted from now on, and when none is under way, it changes its owner."""
+        if to not in self.forwarding.peers:
+            raise BadArgument(f"no other DBSvr named {to!r} (there are: {', '.join(self.forwarding.peers) or 'none'})")
+        if self.pair.give(segment, to, not client.peer, boottime()) is None:
+            row = self.pair.row(segment)
+            words = f"no segment named {segment!r}" if row is None else f"segment {segment} is {row.owner}'s, or on its way already"
+            raise BadArgument(words)
+        later = self._givings[segment] = Later(client)
+        client.pending.append(later)
+
+    def _end_giving(self, segment: str, reply: bytes) -> None:
+        self.pair.giving.pop(segment, None)
+        later = self._givings.pop(segment, None)
+        if later is not None:
+            later.reply = reply
+            later.client.flush()
+
+    def look_around(self, now: float) -> None:
+        """Take over what stands still and is asked for; ask back what has its home here; give what was asked for."""
+        boot, link = boottime(), self._links.get(MASTER)
+        for giving in list(self.pair.giving.values()):
+            row = self.pair.row(giving.segment)
+            if boot > giving.until or row is None:
+                self._end_giving(giving.segment, b"-ERR it took too long; the segment stays where it is\r\n")
+            elif link is not None and not any(each.kind != READ and row.first <= each.uid <= row.last for each in self._table.values()):
+                link.send(GiveSegment(giving.segment, giving.epoch, giving.to, giving.moves_home))
+        if link is None or not self._servers.master.is_ready:
+            return
+        for row in self.pair.to_take(boot):
+            self._log.warning("takes over: the owner's tick stands still segment=%s owner=%s epoch=%d", row.segment, row.owner, row.epoch)
+            link.send(TakeSegment(row.segment, row.epoch))
+        for row in self.pair.to_ask_back(boot, self._servers.master.up_for_s(now)):
+            self._ask_back(row, now)
+
+    def _ask_back(self, row: SegmentRow, now: float) -> None:
+        def take(answer: object) -> None:
+            link = self._links.get(MASTER)
+            if isinstance(answer, int) and link is not None:
+                # It has let go before the row changed: nothing of its lease is left.
+                link.send(MayPossess(row.segment, answer))
+            elif isinstance(answer, hiredis.ReplyError):
+                self._log.warning('a segment was asked back in vain segment=%s owner=%s why="%s"', row.segment, row.owner, answer)
+
+        self.forwarding.ask(row.owner, [b"TASK.GIVE", row.segment.encode(), self.pair.instance.encode()], take, now)
