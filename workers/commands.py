@@ -16,6 +16,7 @@ import msgspec
 from workers.clients import Client
 from workers.dispatch import Dispatch
 from workers.front_stats import explain, stats
+from workers.mirror import decode_part
 from workers.protocol import MAX_BATCH_UIDS, BadArgument, NotAuthenticated, parse_changes, parse_event_id, parse_node, parse_uid
 from workers.requests import CLEAR, FINISH, Gather
 
@@ -130,6 +131,17 @@ class Commands:
             raise BadArgument("usage: TASK.GIVE segment to")
         self._dispatch.takeovers.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
 
+    def _mirror(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2 or not client.peer:
+            raise BadArgument("TASK.MIRROR is what one DBSvr says to another")
+        try:
+            part = decode_part(words[1])
+        except msgspec.MsgspecError as error:
+            raise BadArgument(f"not a part of a mirror: {error}") from error
+        mirrors = self._dispatch.takeovers.mirrors
+        mirrors.hear(client.peer, part, now)
+        client.pending.append(b":%d\r\n" % mirrors.heard)
+
     def _purges(self, client: Client, words: Words, now: float) -> None:
         blocks = len(words) == 4 and words[2].upper() == b"BLOCK" and words[3].isdigit()
         if not (blocks or len(words) == 2) or not words[1].isdigit():
@@ -239,6 +251,7 @@ class Commands:
         b"TASK.EXPLAIN": _explain,
         b"TASK.PURGES": _purges,
         b"TASK.PEER": _peer,
+        b"TASK.MIRROR": _mirror,
         b"TASK.GIVE": _give,
         b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,

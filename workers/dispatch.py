@@ -128,8 +128,7 @@ class Dispatch:
                 self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
                 continue
             table[request.request_id] = request
-            # Before the database is read: a write in between must find it on the trail (INV 9).
-            self.trails.note(uid, node, now)
+            request.node = node
             request.accept_number = self.users.accept_number
             write = client.writes.get(uid) if client.writes else None
             if write is not None:
@@ -197,6 +196,7 @@ class Dispatch:
         reason: str | None = None
         if not self.servers.base:
             reason = "fresh_start"
+            request.accept_number = -1  # not for storing: nobody knows yet whose trail it would be on (INV 8)
         elif not self.pair.is_whole and not self._may_use_replicas(uid):
             reason = "not_owner"
             request.accept_number = -1  # nor is it for storing (INV 8)
@@ -204,6 +204,8 @@ class Dispatch:
             reason = "in_flight"
             request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
         else:
+            # Before the database is read: a write in between must find it on the trail (INV 9).
+            self.trails.note(uid, request.node, now)
             request.stamp = users.stamp(uid)
             if request.stamp <= self.servers.best_replica_tick:
                 self.counts.reads_safe += 1
@@ -633,6 +635,7 @@ class Dispatch:
         if not self.pair.ownership.is_alone:
             self.forwarding.look_around(now, self._deadline_s)
             self.takeovers.look_around(now)
+            self.takeovers.mirrors.look_around(now)
         self._move_up(now)
         self._replies.flush()
 

@@ -30,6 +30,11 @@ class Forwarding:
         self._under_way: dict[int, Request] = {}
         """By request id, in order of arrival."""
 
+    def on_greeting(self, call: Callable[[str], None]) -> None:
+        """Let `call` know when a peer has been connected (again)."""
+        for peer in self.peers.values():
+            peer.greeted = call
+
     def __len__(self) -> int:
         return len(self._under_way)
 

@@ -78,6 +78,7 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "segments": dispatch.pair.as_json(boottime()),
         "takeovers": [takeover._asdict() for takeover in dispatch.pair.takeovers],
         "peers": dispatch.forwarding.as_json(now),
+        "mirror": dispatch.takeovers.mirrors.as_json(now),
     }
 
 

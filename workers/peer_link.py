@@ -43,6 +43,7 @@ class PeerLink(asyncio.Protocol):
         self._try_at = 0.0
         self._heard_at = 0.0
         self.is_greeted = False
+        self.greeted: Callable[[str], None] | None = None
         self.forwarded = 0
         self.failed = 0
 
@@ -93,6 +94,8 @@ class PeerLink(asyncio.Protocol):
         self.is_greeted = answer is not None and not isinstance(answer, hiredis.ReplyError)
         if self.is_greeted:
             self._log.info("connected to a peer peer=%s", self.name)
+            if self.greeted is not None:
+                self.greeted(self.name)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self.is_greeted:

@@ -19,6 +19,8 @@ class TrailBook:
         self._began_at = now
         self.numbers = NodeNumbers()
         self.segments: dict[str, Trails] = {}
+        self.inherited: dict[str, int] = {}
+        """Segments whose last owner has told us all of his trails before he gave it: with which epoch."""
 
     def __len__(self) -> int:
         return sum(map(len, self.segments.values()))
@@ -26,8 +28,12 @@ class TrailBook:
     def of_segment(self, segment: str) -> Trails:
         trails = self.segments.get(segment)
         if trails is None:
-            trails = self.segments[segment] = Trails(self.numbers, self._life_s, self._most, self._began_at)
+            trails = self.segments[segment] = self.new_trails(self._began_at)
         return trails
+
+    def new_trails(self, now: float) -> Trails:
+        """Trails of which nothing is known at this moment."""
+        return Trails(self.numbers, self._life_s, self._most, now)
 
     def of(self, uid: int) -> Trails | None:
         """None while it is not known whose the user is: then nothing of what he is told may be stored."""
@@ -48,10 +54,10 @@ class TrailBook:
         if trails is not None:
             trails.give_back(uid, mask, now)
 
-    def take(self, segment: str, now: float) -> None:
-        """A segment has become ours, and who asked its owner before is not known: its users' copies may be anywhere."""
-        trails = self.segments[segment] = Trails(self.numbers, self._life_s, self._most, now)
-        trails.losses += 1
+    def take(self, segment: str, epoch: int, now: float) -> None:
+        """A segment has become ours. Unless its owner has told us everything for this very epoch, its users' copies may be anywhere."""
+        if self.inherited.pop(segment, None) != epoch:
+            self.segments[segment] = self.new_trails(now)
 
     def turn(self, now: float) -> None:
         for trails in self.segments.values():

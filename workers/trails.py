@@ -7,6 +7,8 @@ copies anywhere, until every copy of that time has expired (INV 10).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 WHOLE = 1
 """The bit that says: this trail began with a write, so it names every node with a copy."""
 MOST_NODES = 1_000
@@ -48,9 +50,30 @@ class Trails:
         self._turned_at = now
         self._lost_until = now + life_s
         self.losses = 0
+        self.changed: Callable[[int], None] | None = None
+        """Told of each user whose trail has changed."""
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
+
+    def uids(self) -> list[int]:
+        """Everybody with a trail, as of now."""
+        return [*self._young, *(uid for uid in self._old if uid not in self._young)]
+
+    def set(self, uid: int, mask: int, now: float) -> None:
+        """A trail as its segment's owner has it."""
+        self._old.pop(uid, None)
+        self._young[uid] = mask
+        if len(self._young) > self._most:
+            self.lose(now)
+            self._young.clear()
+
+    def inherit(self, lost_ms: int, now: float) -> None:
+        """Everything that the owner knew is here: what he had lost stays lost for as long as it would have been for him."""
+        self._lost_until = now + lost_ms / 1000
+
+    def lost_ms(self, now: float) -> int:
+        return max(0, int((self._lost_until - now) * 1000) + 1)
 
     def mask(self, uid: int) -> int:
         return self._young.get(uid, 0) | self._old.get(uid, 0)
@@ -67,6 +90,8 @@ class Trails:
         known = young.get(uid, 0)
         if not known & bit:
             young[uid] = known | bit
+            if self.changed is not None:
+                self.changed(uid)
             if len(young) > self._most:
                 self.lose(now)
                 young.clear()
@@ -82,12 +107,16 @@ class Trails:
         names = self._numbers.named(mask & ~own) if mask & WHOLE or now >= self._lost_until else [ANY]
         self._old.pop(uid, None)
         self._young[uid] = own | WHOLE
+        if self.changed is not None:
+            self.changed(uid)
         return names, mask
 
     def give_back(self, uid: int, mask: int, now: float) -> None:
         """The write was not applied: its rows do not exist, and the trail is as it was, with those who came since."""
         since = self._young.get(uid, 0)
         was_whole = mask & WHOLE
+        if self.changed is not None:
+            self.changed(uid)
         self._young[uid] = (mask | since) & ~WHOLE | was_whole
         if not was_whole and not mask and not since & ~WHOLE:
             del self._young[uid]
