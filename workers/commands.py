@@ -87,7 +87,7 @@ class Commands:
         if len(words) != 3:
             raise BadArgument("usage: TASK.GET uid node")
         parse_node(words[2])
-        self._dispatch.accept_read(client, parse_uid(words[1]), now)
+        self._dispatch.accept_reads(client, (parse_uid(words[1]),), now)
 
     def _mget(self, client: Client, words: Words, now: float) -> None:
         if not 3 <= len(words) <= 2 + MAX_BATCH_UIDS:
@@ -96,8 +96,7 @@ class Commands:
         uids = [parse_uid(word) for word in words[2:]]
         gather = Gather(client, len(uids))
         client.pending.append(gather)
-        for place, uid in enumerate(uids):
-            self._dispatch.accept_read(client, uid, now, gather, place)
+        self._dispatch.accept_reads(client, uids, now, gather)
 
     def _finish(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 5:

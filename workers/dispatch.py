@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tasksys_site.configuration import DBSvr
 from workers.forwarding import Forwarding
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from workers.worker_links import WorkerLink
 
 RETRY_AFTER_MS = 50
+LOST_AFTER_S = 5.0
+"""So long after its time is over a queued write must have been decided, or its ticket was lost."""
 BLIND_WAIT_S = 2.0
 """A front that remembers nothing waits so long for every replica's word before a master worker may claim."""
 
@@ -103,27 +107,29 @@ class Dispatch:
 
     # -- from clients
 
-    def accept_read(self, client: Client, uid: int, now: float, gather: Gather | None = None, place: int = 0) -> None:
-        self._last_request_id += 1
-        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._deadline_s) * 1000))
-        if gather is None:
-            client.pending.append(request)
-        else:
-            request.gather, request.place = gather, place
-        if len(self.table) >= self._settings.backlog:
-            self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
-            return
-        self.table[request.request_id] = request
-        request.accept_number = self.users.accept_number
-        if client.writes:
-            write = client.writes.get(uid)
+    def accept_reads(self, client: Client, uids: Sequence[int], now: float, gather: Gather | None = None) -> None:
+        """One read for each user; answered together with a `gather`, else one after the other."""
+        table, expires_at_ms = self.table, int((now + self._deadline_s) * 1000)
+        for place, uid in enumerate(uids):
+            self._last_request_id += 1
+            request = Request(self._last_request_id, READ, uid, client, now, expires_at_ms)
+            if gather is None:
+                client.pending.append(request)
+            else:
+                request.gather, request.place = gather, place
+            if len(table) >= self._settings.backlog:
+                self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
+                continue
+            table[request.request_id] = request
+            request.accept_number = self.users.accept_number
+            write = client.writes.get(uid) if client.writes else None
             if write is not None:
                 # Sent after a write on the same connection: it must not overtake it (INV 2).
                 write.followers = write.followers or []
                 write.followers.append(request)
                 request.accept_number = -1  # nor be stored (INV 8)
-                return
-        self._route(request, now)
+            else:
+                self._route(request, now)
 
     def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
@@ -235,11 +241,11 @@ class Dispatch:
 
     def _end_turn(self) -> None:
         """Before the workers are woken: what is cheaper once for all requests of a turn."""
+        was_fed, self._replica_lane_was_fed = self._replica_lane_was_fed, False
         try:
             if self._to_hand_over:
                 self._hand_over_now(time.monotonic())
-            if self._replica_lane_was_fed:
-                self._replica_lane_was_fed = False
+            if was_fed:
                 # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
                 if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
                     self._links.wake(MASTER)
@@ -441,28 +447,32 @@ class Dispatch:
 
     def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
         server, counts, table = link.server, self.counts, self.table
+        if frame.generation != self.servers.generation:
+            # On its way when a new generation began: it may show what the database has lost.
+            frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
             self._note_tick(link, frame.generation, frame.tick, now)
-            tick = frame.tick if frame.generation == self.servers.generation else None
             counts.read_batches[server].add(len(frame.answers))
             by_master, reason = server == MASTER, None
             give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
             is_whole, is_sure, boot = self.pair.is_whole, self.pair.is_sure, boottime()
+            answered = []
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
-                counts.reads_by_server[server] += 1
                 if by_master:
                     reason = request.reason or "spill"
-                    counts.reads_by_reason[reason] += 1
-                    counts.master_latency.add((now - request.arrived) * 1000)
-                else:
-                    counts.note_replica_read(request, tick, now)
                 storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
                 give_snapshot(request, body, server, reason, storable)
+                answered.append(request)
+            counts.reads_by_server[server] += len(answered)
+            if by_master:
+                counts.note_master_reads(answered, now)
+            else:
+                counts.note_replica_reads(answered, frame.tick, now)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
             request = table.get(request_id)
             if request is not None and (lane := request.lane) is not None and (lane is self.lanes.replica or reason == "handed_back"):
@@ -575,11 +585,16 @@ class Dispatch:
         for request in late:
             self._time_out(request, now)
         aged_before = now - self._settings.age_limit_ms / 1000
+        shown = self.servers.best_replica_tick
         for request in self.lanes.replica.requests():
-            reason = "aged" if request.line_moment <= aged_before else self._late_reason(request, now)
+            is_aged = request.line_moment <= aged_before
+            if request.stamp <= shown and not is_aged:
+                continue  # a replica is about to take it, as nearly always
+            reason = "aged" if is_aged else self._late_reason(request, now)
             if reason is not None:
                 self._send_again(request.request_id, reason, now)
         self._sweep(now_ms)
+        self._look_for_lost_tickets(now)
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
         self.counts.turn(now)
@@ -631,6 +646,23 @@ class Dispatch:
         if request.kind == FINISH and self.servers.master.is_ready and not first_sent:
             self._decide(request, None, now)  # it stood in line, and was never begun
         # Else the outcome is unknown: the mark and the payload stay until it is.
+
+    def _look_for_lost_tickets(self, now: float) -> None:
+        """A worker that is frozen while it takes tickets takes, when it thaws, its successor's too, before it learns that it has one.
+
+        Nobody will ever decide those writes. A new life does: all that is undecided is handed to it.
+        """
+        link = self._links.get(MASTER)
+        if link is None or not self.servers.master.is_ready:
+            return
+        settings = self._settings
+        for lane, limit_ms in ((self.lanes.finish, settings.deadline_ms), (self.lanes.clear, settings.clear_age_limit_ms)):
+            oldest = next(iter(lane.sent.values()), None)
+            if oldest is not None and now - oldest.line_moment > limit_ms / 1000 + LOST_AFTER_S:
+                self._log.error("a write's ticket was lost; the master's worker is to begin anew")
+                link.close()
+                self.part(link)
+                return
 
     def _sweep(self, now_ms: int) -> None:
         """Clear stale tickets out of the way; a living one that came up is sent again."""

@@ -36,8 +36,8 @@ class Ticket(NamedTuple):
     expires_at_ms: int
 
 
-def encode_ticket(run_id: int, generation: int, request_id: int, uid: int, stamp: int, expires_at_ms: int) -> bytes:
-    return TICKET.pack(run_id, generation, request_id, uid, stamp, expires_at_ms)
+encode_ticket = TICKET.pack
+"""The fields of Ticket, in their order."""
 
 
 def decode_ticket(message: bytes) -> Ticket | None:
@@ -47,7 +47,7 @@ def decode_ticket(message: bytes) -> Ticket | None:
 
 def message_type(stamp: int, base: int) -> int:
     """The type of a read that must see `stamp`: 1 for everything up to `base`, one more for each tick after it."""
-    return 1 + max(0, stamp - base)
+    return 1 + stamp - base if stamp > base else 1
 
 
 class SegmentRow(NamedTuple):
@@ -124,11 +124,12 @@ class TakeSegment(Frame, frozen=True):
 
 
 class GiveSegment(Frame, frozen=True):
-    """No write of this segment is under way any more: let `to` own it."""
+    """No write of this segment is under way any more: let `to` own it, and for good if it `moves_home`."""
 
     segment: str
     epoch: int
     to: str
+    moves_home: bool
 
 
 class MayPossess(Frame, frozen=True):

@@ -77,13 +77,13 @@ def lock_owned(connection: Connection, instance: str) -> list[SegmentRow]:
     return [SegmentRow(*row) for row in rows]
 
 
-def change_owner(connection: Connection, row: SegmentRow, owner: str, lease_ms: int, hold_ms: int = 0) -> bool:
+def change_owner(connection: Connection, row: SegmentRow, owner: str, home: str, lease_ms: int, hold_ms: int = 0) -> bool:
     """Let `owner` have the segment that `row` describes; False when it has changed since, or not `hold_ms` have passed since its last
     change. Waits for the transactions of the present owner; TryAgain when one does not end."""
     changed, _ = connection.execute_counting(
-        patience(connection) + "UPDATE segment_owner SET owner = %s, epoch = epoch + 1,"
+        patience(connection) + "UPDATE segment_owner SET owner = %s, home = %s, epoch = epoch + 1,"
         " lease_ms = GREATEST(lease_ms, %s), changed_at = NOW(3)"
         " WHERE segment = %s AND owner = %s AND epoch = %s AND changed_at <= NOW(3) - INTERVAL %s MICROSECOND",
-        (owner, lease_ms, row.segment, row.owner, row.epoch, hold_ms * 1000),
+        (owner, home, lease_ms, row.segment, row.owner, row.epoch, hold_ms * 1000),
     )
     return changed == 1

@@ -69,7 +69,7 @@ class Takeovers:
         """Somebody asks for a segment of ours: no write of it is accepted from now on, and when none is under way, it changes its owner."""
         if to not in self.forwarding.peers:
             raise BadArgument(f"no other DBSvr named {to!r} (there are: {', '.join(self.forwarding.peers) or 'none'})")
-        if self.pair.give(segment, to, boottime()) is None:
+        if self.pair.give(segment, to, not client.peer, boottime()) is None:
             row = self.pair.row(segment)
             words = f"no segment named {segment!r}" if row is None else f"segment {segment} is {row.owner}'s, or on its way already"
             raise BadArgument(words)
@@ -91,7 +91,7 @@ class Takeovers:
             if boot > giving.until or row is None:
                 self._end_giving(giving.segment, b"-ERR it took too long; the segment stays where it is\r\n")
             elif link is not None and not any(each.kind != READ and row.first <= each.uid <= row.last for each in self._table.values()):
-                link.send(GiveSegment(giving.segment, giving.epoch, giving.to))
+                link.send(GiveSegment(giving.segment, giving.epoch, giving.to, giving.moves_home))
         if link is None or not self._servers.master.is_ready:
             return
         for row in self.pair.to_take(boot):

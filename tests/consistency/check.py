@@ -11,6 +11,7 @@ from deploy.local.private_stack import PrivateStack
 from tests.consistency.clients import Load, Run, final_states
 from tests.consistency.faults import Fault, Faults
 from tests.consistency.history import READ, Violation, judge, long_waits, longest_waits, shortest, tally
+from tests.stack.waiting import eventually
 
 PROGRESS_EVERY_S = 5.0
 
@@ -64,6 +65,7 @@ def check(
         history = run.wait()
     duration_s = time.monotonic() - began
     stack.wait_until_serving(60)
+    eventually(lambda: stack.stats()["users"]["in_flight"] == 0, within_s=20)  # type: ignore[index,call-overload]
     violations = judge(history, final_states(stack))
     if wait_bound_s is not None:
         violations += long_waits(history, wait_bound_s, injector.troubled)

@@ -19,16 +19,16 @@ WAIT_BOUND_S = 2.2
 
 
 def test_no_read_goes_back_in_time_while_the_replica_lags_and_workers_are_killed(make_stack: MakeStack) -> None:
-    verdict = check(make_stack(), Load(clients=8, users=200, operations=25_000, seed=11), LAG_AND_KILLS)
+    verdict = check(make_stack(), Load(clients=8, users=200, operations=12_000, seed=11), LAG_AND_KILLS)
 
     assert not verdict.violations, str(verdict)
-    assert verdict.counts["read"] + verdict.counts["write"] >= 20_000
+    assert verdict.counts["read"] + verdict.counts["write"] >= 11_000
     assert verdict.counts["read from r1"] > 1_000, "the replica was hardly used: this run proves little"
     assert len(verdict.faults) >= 3, str(verdict)
 
 
 def test_every_pipeline_fault_with_two_replicas_of_unequal_lag(make_stack: MakeStack) -> None:
-    verdict = check(make_stack(replicas=2, clear_age_limit_ms=1_000), Load(clients=8, users=200, operations=20_000, seed=12), PIPELINE)
+    verdict = check(make_stack(replicas=2, clear_age_limit_ms=1_000), Load(clients=8, users=200, operations=12_000, seed=12), PIPELINE)
 
     assert not verdict.violations, str(verdict)
     assert verdict.counts["read from r1"] > 500
@@ -41,7 +41,7 @@ def test_no_read_waits_long_while_some_server_can_serve_it(make_stack: MakeStack
     """Replicas and their workers are stopped, frozen, killed; rows are locked. The master is well."""
     stack = make_stack(replicas=2, deadline_ms=10_000)
 
-    verdict = check(stack, Load(clients=6, users=200, operations=12_000, seed=14, timeout_s=12.0), SPARING, WAIT_BOUND_S)
+    verdict = check(stack, Load(clients=6, users=200, operations=6_000, seed=14, timeout_s=12.0), SPARING, WAIT_BOUND_S)
 
     assert not verdict.violations, str(verdict)
     assert len(verdict.faults) >= 4, str(verdict)

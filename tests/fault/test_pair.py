@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from deploy.local.private_stack import SECOND_HALF, PrivateStack
+from tests.stack.operating import operate
 from tests.stack.task_client import TaskClient
 from tests.stack.waiting import eventually
 from workers.protocol import MasterDown, NotOwner, TimedOut
@@ -77,3 +78,22 @@ def written(client: TaskClient, uid: int, event_id: str) -> Any:
         return client.finish(uid, event_id)
     except (NotOwner, TimedOut, MasterDown):
         return None
+
+
+def test_an_operator_moves_a_segment_and_clients_notice_nothing_but_a_retry(pair: PrivateStack) -> None:
+    a, b = TaskClient(pair, instance="a"), TaskClient(pair, instance="b")
+    assert a.finish(OF_A, event_id="m1").applied
+
+    said = operate(pair, "move", "of-a", "b")
+
+    assert said.returncode == 0, said.stdout
+    assert "is b's now" in said.stdout
+    assert eventually(lambda: written(b, OF_A, "m2")).applied
+    eventually(lambda: segment_state(pair, "b", "of-a") == "ours")
+    assert eventually(lambda: written(a, OF_A, "m3")).applied, "and forwards for those who still come"
+    assert b.get(OF_A).version == 3
+    assert "The configuration says otherwise" in operate(pair, "segments").stdout, "it stays there until somebody moves it back"
+    assert operate(pair, "segments", "apply").returncode == 0
+    eventually(lambda: segment_state(pair, "a", "of-a") == "ours", within_s=30)
+    assert eventually(lambda: written(b, OF_A, "m3")).applied is False
+    assert a.get(OF_A).version == 3

@@ -96,6 +96,26 @@ def test_queue_filled_by_somebody_else(make_stack: MakeStack) -> None:
     assert TaskClient(stack).clear(7).applied
 
 
+def test_ticket_of_a_write_taken_out_of_the_queue_by_somebody_else(make_stack: MakeStack) -> None:
+    """A frozen predecessor that thaws may do so. The write's outcome becomes known all the same, and its user is not in flight for ever."""
+    stack = make_stack(deadline_ms=500, clear_age_limit_ms=500)
+    client = TaskClient(stack)
+    stack.master_worker.freeze()
+    write = Asked(stack, "TASK.FINISH", 7, "node-1", "e1", json.dumps([change()]))
+    clear = Asked(stack, "TASK.CLEAR", 8, "node-1", "c1")
+    eventually(lambda: client.stats()["queues"]["finish"]["depth"] == client.stats()["queues"]["clear"]["depth"] == 1)
+    for offset in (0, 2):
+        sysv_ipc.MessageQueue(stack.queue_key + offset).receive(False)
+    stack.master_worker.thaw()
+    assert isinstance(write.answer, Exception)
+    assert isinstance(clear.answer, Exception)
+
+    eventually(lambda: client.stats()["users"]["in_flight"] == 0, within_s=20)
+
+    assert client.finish(7, "e1").base_version == 0
+    eventually(lambda: client.get(8).version == 1)
+
+
 def fill(queue: sysv_ipc.MessageQueue) -> None:
     while True:
         queue.send(b"rubbish", False, 1)

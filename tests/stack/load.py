@@ -22,6 +22,7 @@ def run_through(stack: PrivateStack, incident: Callable[[], None], operations: i
         incident()
     history = run.wait()
     stack.wait_until_serving()
+    eventually(lambda: stack.stats()["users"]["in_flight"] == 0, within_s=20)
     violations = judge(history, final_states(stack))
     assert not violations, str(violations[0])
     return history

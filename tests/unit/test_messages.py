@@ -9,14 +9,17 @@ from workers.messages import (
     MAX_FRAME_BYTES,
     TICKET,
     FrameSplitter,
+    Idle,
     Reads,
     Ticket,
     Write,
+    Writes,
     decode_from_front,
     decode_from_worker,
     decode_ticket,
     encode_frame,
     encode_ticket,
+    halves,
     message_type,
 )
 
@@ -63,3 +66,15 @@ def test_answers_of_any_size_travel() -> None:
     (body,) = FrameSplitter().feed(encode_frame(frame))
 
     assert decode_from_worker(body) == frame
+
+
+def test_a_frame_of_answers_can_be_said_in_halves_and_nothing_else_can() -> None:
+    reads = Reads(1, 9, [(1, b"a"), (2, b"b"), (3, b"c")], [4], [5])
+    writes = Writes(1, 9, 2.5, [(1, True, b"a"), (2, False, b"b")], [(6, "REFUSED", "why")], [7])
+
+    assert halves(reads) == (Reads(1, 9, [(1, b"a")], [4], [5]), Reads(1, 9, [(2, b"b"), (3, b"c")], [], []))
+    first, second = halves(writes)
+    assert first == Writes(1, 9, 2.5, [(1, True, b"a")], [(6, "REFUSED", "why")], [7])
+    assert second == Writes(1, 9, 0.0, [(2, False, b"b")], [], [])
+    assert halves(Reads(1, 9, [(1, b"a")], [], [])) == ()
+    assert halves(Idle(3)) == ()
