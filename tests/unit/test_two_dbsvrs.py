@@ -248,6 +248,27 @@ def test_a_refusal_is_an_answer_and_no_reason_to_leave_the_dbsvr_alone(pair: Pai
     assert pair.client._reach("a").is_good
 
 
+def test_a_wait_too_short_for_an_answer_is_no_reason_to_leave_the_dbsvr_alone(pair: Pair) -> None:
+    pair.a.script = pair.b.script = [SILENCE]
+    for _ in range(2 * FAILURES):
+        with pytest.raises(TimedOut):
+            pair.client.get(LOW, "node-1", deadline_ms=20)
+
+    assert pair.client._reach("a").is_good
+
+
+def test_silence_opens_the_breaker_as_a_lost_connection_does(pair: Pair) -> None:
+    pair.a.script = [SILENCE]
+    pair.b.script = [bulk(snapshot(LOW).replace('"reason":null', '"reason":"not_owner"'))]
+    for _ in range(FAILURES):
+        pair.client.get(LOW, "node-1", deadline_ms=300)
+    began = time.monotonic()
+
+    pair.client.get(LOW, "node-1", deadline_ms=3_000)
+
+    assert time.monotonic() - began < 0.8, "the silent one was not asked first"
+
+
 def test_a_forked_child_judges_for_itself_who_can_be_reached(pair: Pair) -> None:
     pair.a.script = [HANG_UP]
     pair.b.script = [bulk(snapshot(LOW).replace('"reason":null', '"reason":"not_owner"'))]
