@@ -25,6 +25,7 @@ from workers.messages import (
     GiveSegment,
     Idle,
     MayPossess,
+    PurgeCopy,
     Reads,
     Ready,
     TakeSegment,
@@ -119,6 +120,8 @@ class _Life:
                 self._said_idle = -1
             elif isinstance(frame, ClearTurn):
                 self._clear_turn = frame
+            elif isinstance(frame, PurgeCopy):
+                store.purge_copy(self._connection, self._batches.generation, frame.uid, frame.node)
             elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
                 self._keeper.obey(frame)
             else:

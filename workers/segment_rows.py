@@ -70,11 +70,10 @@ def look(connection: Connection) -> Look:
     )
 
 
-def lock_owned(connection: Connection, instance: str) -> list[SegmentRow]:
-    """The segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new owner's writes
-    were overwritten (INV 12)."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = %s LOCK IN SHARE MODE", (instance,))
-    return [SegmentRow(*row) for row in rows]
+def lock_owned(instance: str) -> str:
+    """The statement for the segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new
+    owner's writes were overwritten (INV 12)."""
+    return f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = '{instance}' LOCK IN SHARE MODE"
 
 
 def change_owner(connection: Connection, row: SegmentRow, owner: str, home: str, lease_ms: int, hold_ms: int = 0) -> bool:

@@ -19,6 +19,7 @@ from workers.protocol import BadArgument
 from workers.requests import READ, Later, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
+from workers.trail_book import TrailBook
 from workers.user_info import UserInfo
 from workers.worker_links import WorkerLinks
 
@@ -34,6 +35,7 @@ class Takeovers:
         links: WorkerLinks,
         servers: Servers,
         users: UserInfo,
+        trails: TrailBook,
         table: Mapping[int, Request],
         log: logging.Logger,
     ) -> None:
@@ -43,14 +45,16 @@ class Takeovers:
         self._links = links
         self._servers = servers
         self._users = users
+        self._trails = trails
         self._table = table
         self._log = log
         self._givings: dict[str, Later] = {}
 
     def note(self, frame: Segments) -> None:
         changes = self.pair.note(frame, time.time())
-        for _, _, tick in frame.possessed:
+        for segment, _, tick in frame.possessed:
             self._users.raise_floor(tick, "takeover")
+            self._trails.take(segment, time.monotonic())
         for takeover in changes:
             self._log.warning(
                 "a segment has another owner segment=%s owner=%s before=%s epoch=%d cause=%s",

@@ -296,13 +296,13 @@ def stops_in_transaction() -> None:
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 8
-    load_users = store.load_users
+    load = store.load
 
     def stopping(*rest: Any) -> Any:
         _stop_myself()
-        return load_users(*rest)
+        return load(*rest)
 
-    store.load_users = stopping
+    store.load = stopping
 
 
 # --- a replica's worker
