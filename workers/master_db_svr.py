@@ -83,11 +83,12 @@ class _Life:
         generation, fork_tick, cause = claim.timeline
         endpoint = self._connection.endpoint
         ownership = self._ownership = Ownership(
-            # A change of master is a takeover: of whatever was possessed before it, the leases are to be waited out.
             self._instance,
             len(self._settings.instances) == 1,
-            {} if cause else self._link.welcome.possessed,
+            self._link.welcome.possessed,
         )
+        if cause:
+            ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
         self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
