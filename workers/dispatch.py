@@ -245,10 +245,9 @@ class Dispatch:
         try:
             if self._to_hand_over:
                 self._hand_over_now(time.monotonic())
-            if was_fed:
-                # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
-                if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
-                    self._links.wake(MASTER)
+            # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
+            if was_fed and len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
+                self._links.wake(MASTER)
         except QueueGone:
             self._mend_queues(time.monotonic())
 
@@ -376,6 +375,7 @@ class Dispatch:
                 if link.server != MASTER:
                     link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
+        self._to_hand_over.clear()  # what this turn was about to hand over comes after what is older
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
             request.may_have_happened = True
