@@ -208,8 +208,17 @@ class _OnlyLooking:
 
 
 def looks_at_tick() -> None:
-    """A new life takes the tick that it sees for a fresh one."""
+    """A new life takes the tick that it sees for a fresh one, also for the segments that it possesses."""
     from workers import store
+    from workers.segment_keeper import SegmentKeeper
+
+    possess = SegmentKeeper._possess
+
+    def possess_looking(self: Any, row: Any) -> int:
+        self._fresh_tick = lambda: store.read_tick(self._connection, self._ownership.instance)[1]
+        return possess(self, row)
+
+    SegmentKeeper._possess = possess_looking  # type: ignore[method-assign]
 
     intact = store.claim_instance
 
