@@ -398,6 +398,7 @@ class Dispatch:
                 if link.server != MASTER:
                     link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
+        self._to_hand_over.clear()  # what this turn was about to hand over comes after what is older
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
             request.may_have_happened = True

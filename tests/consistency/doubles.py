@@ -350,7 +350,7 @@ def slow_to_say_idle() -> None:
 
     def slow(self: Any, frame: Frame) -> None:
         if isinstance(frame, Idle):
-            self.flush()
+            self.flush()  # or its answers would come as late, and nobody would ask meanwhile
             time.sleep(0.05)
         hold(self, frame)
 
