@@ -29,26 +29,37 @@ def main(arguments: list[str] | None = None) -> int:
     rebuilding = processes.add_parser("rebuilt", help="say that a replica, refused for what it holds, was rebuilt from the master")
     rebuilding.add_argument("replica", help="which replica, as named in databases.replicas")
     rebuilding.add_argument("--instance", required=True, help="which DBSvr, as named in dbsvr.instances")
+    segments = processes.add_parser("segments", help="show who owns which users; `segments apply` makes it as configured")
+    segments.add_argument("apply", nargs="?", choices=["apply"])
+    moving = processes.add_parser("move", help="let another DBSvr own a segment")
+    moving.add_argument("segment", help="as `segments` shows it")
+    moving.add_argument("to", help="the DBSvr, as named in dbsvr.instances")
     chosen = parser.parse_args(arguments)
     try:
         configuration = load()
+        if chosen.process in ("adopt", "rebuilt", "segments", "move"):
+            return _operate(chosen, configuration)
         if chosen.process == "check":
             from workers.check import check
 
             return check(configuration, sys.stdout)
-        if chosen.process == "adopt":
-            from workers.operate import adopt
-
-            return adopt(configuration, chosen.endpoint, sys.stdout)
-        if chosen.process == "rebuilt":
-            from workers.operate import rebuilt
-
-            return rebuilt(configuration, chosen.instance, chosen.replica, sys.stdout)
         configuration.instance(chosen.instance)
         return _run(chosen, configuration)
     except ConfigurationError as error:
         print(error, file=sys.stderr)
         return Exit.WRONG_CONFIGURATION
+
+
+def _operate(chosen: argparse.Namespace, configuration: Configuration) -> Exit:
+    from workers import operate
+
+    if chosen.process == "adopt":
+        return operate.adopt(configuration, chosen.endpoint, sys.stdout)
+    if chosen.process == "rebuilt":
+        return operate.rebuilt(configuration, chosen.instance, chosen.replica, sys.stdout)
+    if chosen.process == "move":
+        return operate.move(configuration, chosen.segment, chosen.to, sys.stdout)
+    return operate.apply_segments(configuration, sys.stdout) if chosen.apply else operate.show_segments(configuration, sys.stdout)
 
 
 def _run(chosen: argparse.Namespace, configuration: Configuration) -> Exit:

@@ -127,6 +127,18 @@ class Connection:
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
+    def rows_of_all(self, statements: Iterable[str]) -> list[tuple[tuple[Any, ...], ...]]:
+        """Reading statements without parameters, in one packet and in their order; the rows of each, parsed."""
+        raw = self._raw
+        try:
+            raw.query(";".join(statements))
+            results = [raw.store_result().fetch_row(0)]
+            while raw.next_result() == 0:
+                results.append(raw.store_result().fetch_row(0))
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+        return results
+
     def execute_all(self, statements: Iterable[bytes]) -> None:
         """Changing statements, one after the other, in as few packets as the server takes. One that fails ends it:
         what stands after it is not executed, also in its packet."""
@@ -210,7 +222,26 @@ def replica_faults(connection: Connection) -> list[str]:
         faults.append("read_only is OFF, must be ON: a write here would part it from the master")
     if _may_commit_out_of_order(settings):
         faults.append("it applies in parallel and may commit out of order: an update tick would promise too much")
+    if _goes_on_past_a_fork(connection, settings):
+        faults.append("it replicates by position, and after a promotion would go on past the fork: use GTID, or gtid_strict_mode=1")
     return faults + _rights_faults(connection)
+
+
+def _goes_on_past_a_fork(connection: Connection, settings: dict[str, str]) -> bool:
+    """Tried: by GTID, or by position with gtid_strict_mode, replication stops there; by position alone it goes on in silence."""
+    status = _replication_status(connection)
+    if status is None or settings.get("gtid_strict_mode") == "ON":
+        return False
+    return status.get("Using_Gtid") == "No" if "Using_Gtid" in status else status.get("Auto_Position") in (0, "0")
+
+
+def _replication_status(connection: Connection) -> dict[str, Any] | None:
+    """`SHOW SLAVE STATUS` by column name; None where there is none, or it may not be asked for."""
+    try:
+        rows, names = connection.execute_naming("SHOW SLAVE STATUS")
+    except StatementRefused:
+        return None
+    return dict(zip(names, rows[0], strict=True)) if rows else None
 
 
 def _may_commit_out_of_order(settings: dict[str, str]) -> bool:
@@ -236,6 +267,7 @@ def _variables(connection: Connection) -> dict[str, str]:
         "slave_parallel_workers",
         "replica_parallel_workers",
         "gtid_slave_pos",
+        "gtid_strict_mode",
     )
     return dict(connection.execute("SHOW GLOBAL VARIABLES WHERE Variable_name IN %s", (names,)))
 

@@ -31,6 +31,11 @@ class Forwarding:
         self._under_way: dict[int, Request] = {}
         """By request id, in order of arrival."""
 
+    def on_greeting(self, call: Callable[[str], None]) -> None:
+        """Let `call` know when a peer has been connected (again)."""
+        for peer in self.peers.values():
+            peer.greeted = call
+
     def __len__(self) -> int:
         return len(self._under_way)
 
@@ -47,6 +52,11 @@ class Forwarding:
         """Ask a peer something of our own. False when it cannot be reached."""
         peer = self.peers.get(peer_name)
         return peer is not None and peer.ask(words, take, now)
+
+    def tell(self, peer_name: str, words: list[bytes], take: Take, now: float) -> bool:
+        """Tell a peer news. False when it cannot be reached."""
+        peer = self.peers.get(peer_name)
+        return peer is not None and peer.tell(words, take, now)
 
     def _take(self, request: Request, answer: object) -> None:
         if self._under_way.pop(request.request_id, None) is None:

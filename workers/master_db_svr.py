@@ -25,6 +25,7 @@ from workers.messages import (
     GiveSegment,
     Idle,
     MayPossess,
+    PurgeCopy,
     Reads,
     Ready,
     TakeSegment,
@@ -101,6 +102,7 @@ class _Life:
             wait_s = 0.0
             self._place.look_around()
             if boottime() >= self._keeper.next_look_at:
+                self._link.flush()
                 self._link.hold(self._keeper.look())
             if self._step():
                 continue
@@ -120,7 +122,10 @@ class _Life:
                 self._said_idle = -1
             elif isinstance(frame, ClearTurn):
                 self._clear_turn = frame
+            elif isinstance(frame, PurgeCopy):
+                store.purge_copy(self._connection, self._batches.generation, frame.uid, frame.node)
             elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
+                self._link.flush()
                 self._keeper.obey(frame)
             else:
                 heed_leave(frame)

@@ -24,7 +24,7 @@ TAKEOVERS_KEPT = 20
 
 
 class Takeover(NamedTuple):
-    """A change of owner that we saw. `cause`: taken over, given, given back, or configured."""
+    """A change of owner that we saw. `cause`: taken over, given back, moved (by an operator), or configured."""
 
     segment: str
     before: str
@@ -38,6 +38,7 @@ class Giving(NamedTuple):
     segment: str
     epoch: int
     to: str
+    moves_home: bool
     until: float
 
 
@@ -74,9 +75,11 @@ class Pair:
 
     def _cause(self, was: SegmentRow, row: SegmentRow) -> str:
         if was.segment in self.giving:
-            return "given back" if row.owner == row.home else "given"
+            return "given back" if row.home == was.home else "moved"
         if was.owner == row.owner:
             return "configured"
+        if row.home != was.home:
+            return "moved"
         return "given back" if row.owner == row.home else "taken over"
 
     def forget(self) -> None:
@@ -153,12 +156,15 @@ class Pair:
         self._asked_at[row.segment] = now
         return True
 
-    def give(self, segment: str, to: str, now: float) -> Giving | None:
-        """Begin to give a segment of ours: from now on no write of it is accepted here. None when it is not ours to give."""
+    def give(self, segment: str, to: str, moves_home: bool, now: float) -> Giving | None:
+        """Begin to give a segment of ours: from now on no write of it is accepted here. None when it is not ours to give.
+
+        `moves_home`: an operator wants it there, so that nobody asks it back.
+        """
         row = next((row for row in self.ownership.rows if row.segment == segment), None)
         if row is None or not self.ownership.is_possessed(row) or segment in self.giving:
             return None  # what is not possessed yet has the lease of an owner before us on it, which its receiver would not wait out
-        self.giving[segment] = Giving(segment, row.epoch, to, now + GIVE_WITHIN_S)
+        self.giving[segment] = Giving(segment, row.epoch, to, moves_home, now + GIVE_WITHIN_S)
         return self.giving[segment]
 
     def row(self, segment: str) -> SegmentRow | None:

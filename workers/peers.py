@@ -1,14 +1,14 @@
 """Another DBSvr, as a front sees it: several links, so that an answer that takes its time holds up no other.
 
 RESP answers a connection in order. A write that meets a lock, a deletion that waits for its turn and a segment that is being given
-each take seconds; so writes are spread over links of their own by user, and what is slow by nature has one of its own. Whether the
-peer lives is asked on a link that carries nothing else.
+each take seconds; so writes are spread over links of their own by user, and what is slow by nature has one, as have the news of the
+mirror. Whether the peer lives is asked on a link that carries nothing else.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tasksys_site.configuration import Instance
 from workers.peer_link import PeerLink, Take
@@ -27,14 +27,19 @@ class Peer:
         self._log = log
         self._pulse = PeerLink(name, peer, own_name, log)
         self._slow = PeerLink(name, peer, own_name, log)
+        self._news = PeerLink(name, peer, own_name, log)
         self._writes = [PeerLink(name, peer, own_name, log) for _ in range(WRITE_LINKS)]
         self._next_ping_at = 0.0
         self._was_up = False
+        self._news_was_open = False
+        self.greeted: Callable[[str], None] | None = None
+        """Told when the link for news has been opened (again): what was told before may be lost."""
         self.forwarded = 0
 
     def _links(self) -> Iterator[PeerLink]:
         yield self._pulse
         yield self._slow
+        yield self._news
         yield from self._writes
 
     @property
@@ -58,6 +63,10 @@ class Peer:
         """Ask what may take a while."""
         return self._ask(self._slow, words, take, now)
 
+    def tell(self, words: list[bytes], take: Take, now: float) -> bool:
+        """Tell news: what the mirror says."""
+        return self._ask(self._news, words, take, now)
+
     def _ask(self, link: PeerLink, words: list[bytes], take: Take, now: float) -> bool:
         if not self.is_up(now) or not link.is_open:
             return False
@@ -74,6 +83,9 @@ class Peer:
         if self._pulse.is_open and not self._pulse.owes and now >= self._next_ping_at:
             self._next_ping_at = now + PING_EVERY_S
             self._pulse.ask([b"PING"], lambda answer: None, now)
+        if self._news.is_open and not self._news_was_open and self.greeted is not None:
+            self.greeted(self.name)
+        self._news_was_open = self._news.is_open
         is_up = self.is_up(now)
         if is_up and not self._was_up:
             self._log.info("connected to a peer peer=%s", self.name)

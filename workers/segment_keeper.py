@@ -92,12 +92,13 @@ class SegmentKeeper:
         row = next((row for row in self._ownership.rows if (row.segment, row.epoch) == (order.segment, order.epoch)), None)
         if row is None:
             return  # it has changed since
-        is_giving = isinstance(order, GiveSegment)
-        owner, hold_ms = (order.to, 0) if isinstance(order, GiveSegment) else (self._ownership.instance, self._settings.hold_ms)
-        if is_giving and row.owner != self._ownership.instance:
-            return
+        owner, home, hold_ms = self._ownership.instance, row.home, self._settings.hold_ms
+        if isinstance(order, GiveSegment):
+            if row.owner != self._ownership.instance:
+                return
+            owner, home, hold_ms = order.to, order.to if order.moves_home else row.home, 0
         try:
-            changed = segment_rows.change_owner(self._connection, row, owner, self._settings.lease_ms, hold_ms)
+            changed = segment_rows.change_owner(self._connection, row, owner, home, self._settings.lease_ms, hold_ms)
         except TryAgain:
             # Its owner is in the midst of a transaction: then he lives, or the server ends it soon.
             self._log.warning("a segment's row is locked, trying again segment=%s owner=%s", row.segment, row.owner)
@@ -111,5 +112,5 @@ class SegmentKeeper:
                 row.owner,
                 owner,
                 row.epoch + 1,
-                "given" if is_giving else "taken over",
+                "given" if isinstance(order, GiveSegment) else "taken over",
             )

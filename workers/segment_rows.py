@@ -33,6 +33,8 @@ def patience(connection: Connection) -> str:
 
 def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> None:
     """Make the rows of the configuration where there is no row at all. Epoch 0: nobody has owned it before its home."""
+    if connection.execute("SELECT 1 FROM segment_owner LIMIT 1"):
+        return  # without a lock: the other DBSvr holds these rows in each of its transactions
     connection.execute("BEGIN")
     if not connection.execute("SELECT 1 FROM segment_owner LIMIT 1 FOR UPDATE"):
         for it in segments:
@@ -74,20 +76,19 @@ def look(connection: Connection) -> Look:
     )
 
 
-def lock_owned(connection: Connection, instance: str) -> list[SegmentRow]:
-    """The segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new owner's writes
-    were overwritten (INV 12)."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = %s LOCK IN SHARE MODE", (instance,))
-    return [SegmentRow(*row) for row in rows]
+def lock_owned(instance: str) -> str:
+    """The statement for the segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new
+    owner's writes were overwritten (INV 12)."""
+    return f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = '{instance}' LOCK IN SHARE MODE"
 
 
-def change_owner(connection: Connection, row: SegmentRow, owner: str, lease_ms: int, hold_ms: int = 0) -> bool:
+def change_owner(connection: Connection, row: SegmentRow, owner: str, home: str, lease_ms: int, hold_ms: int = 0) -> bool:
     """Let `owner` have the segment that `row` describes; False when it has changed since, or not `hold_ms` have passed since its last
     change. Waits for the transactions of the present owner; TryAgain when one does not end."""
     changed, _ = connection.execute_counting(
-        patience(connection) + "UPDATE segment_owner SET owner = %s, epoch = epoch + 1,"
+        patience(connection) + "UPDATE segment_owner SET owner = %s, home = %s, epoch = epoch + 1,"
         " lease_ms = GREATEST(lease_ms, %s), changed_at = NOW(3)"
         " WHERE segment = %s AND owner = %s AND epoch = %s AND changed_at <= NOW(3) - INTERVAL %s MICROSECOND",
-        (owner, lease_ms, row.segment, row.owner, row.epoch, hold_ms * 1000),
+        (owner, home, lease_ms, row.segment, row.owner, row.epoch, hold_ms * 1000),
     )
     return changed == 1

@@ -109,6 +109,7 @@ class Servers:
             self.generation, self.server_id = ready.generation, ready.server_id
             self._remembered = Known()
             for replica in self.replicas.values():
+                self._look_for_fork(replica, *replica.shown)
                 replica.shown, replica.ahead_since = (0, 0), None
             self.base = ready.tick
             self.best_replica_tick = 0
@@ -129,7 +130,10 @@ class Servers:
         serves nothing, since it may have applied what the master lacks.
         """
         replica = self.replicas[server]
-        replica.shown, replica.has_reported = (generation, tick), True
+        if generation <= self.generation or not self.base:
+            # A generation that we do not know yet must not hide what it showed of ours: that decides whether it is past the fork.
+            replica.shown = (generation, tick)
+        replica.has_reported = True
         was_admitted = replica.is_admitted
         if was_admitted and generation == self.generation:
             replica.note_tick(tick, self.clock, now)
@@ -150,11 +154,7 @@ class Servers:
             return "the DBSvr has no fresh tick yet"
         if not tick:
             return "it has no row of this DBSvr yet"
-        fork_tick = self.forks.passed_by(generation, tick)
-        if fork_tick is not None:
-            replica.past_fork = (
-                f"it has applied tick {tick} of generation {generation}, past the fork at {fork_tick}: it holds what the master lacks"
-            )
+        self._look_for_fork(replica, generation, tick)
         if replica.past_fork:
             return f"{replica.past_fork}; rebuild it from the master, then say `python -m workers rebuilt {replica.name}`"
         if generation != self.generation:
@@ -164,6 +164,13 @@ class Servers:
             return f"it shows tick {tick}, and the master has committed {self.clock.newest} only"
         replica.ahead_since = None
         return ""
+
+    def _look_for_fork(self, replica: ReplicaView, generation: int, tick: int) -> None:
+        fork_tick = self.forks.passed_by(generation, tick)
+        if fork_tick is not None:
+            replica.past_fork = (
+                f"it has applied tick {tick} of generation {generation}, past the fork at {fork_tick}: it holds what the master lacks"
+            )
 
     def master_lacks(self, now: float) -> ReplicaView | None:
         """A replica that shows what the master has not committed, for too long to be on the way: the master was restored unseen."""

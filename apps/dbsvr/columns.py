@@ -12,8 +12,8 @@ from apps.dbsvr.figures import MASTER, Figures
 
 MEAN, WORST = "mean", "worst"
 
-REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start")
-ERRORS = ("BADARG", "TOOBIG", "NOAUTH", "OVERLOADED", "MASTERDOWN", "TIMEOUT", "REFUSED")
+REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start", "not_owner")
+ERRORS = ("BADARG", "TOOBIG", "NOAUTH", "OVERLOADED", "MASTERDOWN", "TIMEOUT", "REFUSED", "NOTOWNER")
 QUEUES = ("finish", "query", "clear")
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from apps.dbsvr.connections import Connections
+from apps.dbsvr.connections import Connections, NoAnswer
 from apps.dbsvr.owners import Owners
 from apps.dbsvr.reach import Reach
 from tasksys_site import configuration
@@ -41,6 +41,8 @@ FIRST_PAUSE_MS = 20
 LONGEST_PAUSE_MS = 400
 SHARE_OF_A_TRY = 1 / 3
 """Of the time left, while another DBSvr could be asked after this one: who does not answer must not use up the whole deadline."""
+LEAST_WAIT_S = 0.05
+"""A shorter wait, at the end of a deadline, says nothing about who did not answer in it."""
 
 GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner, MasterDown)
 """The errors after which another DBSvr is asked at once.
@@ -184,10 +186,12 @@ class DbInterface:
 
     def _ask(self, instance: str, until: float, *command: str | bytes | int) -> Any:
         reach = self._reach(instance)
+        began = time.monotonic()
         try:
             answer = self._instances[instance].ask(*command, until=until)
         except DBSvrError as error:
-            reach.note(error)
+            if not isinstance(error, NoAnswer) or until - began >= LEAST_WAIT_S:
+                reach.note(error)
             raise
         reach.note(None)
         return answer

@@ -1,4 +1,4 @@
-"""The rules about the master, the three queues and overload.
+"""The rules about the master, what was lost with it, the three queues and overload.
 
 Pure. What a rule says when the DBSvr gives no answer at all is not here: see `blindness`.
 """
@@ -120,6 +120,47 @@ def tell_age(queue: str) -> Callable[[Scene, str, Finding], Told]:
     return tell
 
 
+# ---- master.two, writes.lost
+
+
+def has_warning(figures: Figures) -> Answer:
+    return bool(figures.master.warning)
+
+
+def two_masters_rises(scene: Scene, name: str) -> float | None:
+    return scene.window.held(has_warning, 1)
+
+
+def two_masters_clears(scene: Scene, name: str) -> bool:
+    return scene.window.held(lambda figures: not has_warning(figures), scene.limits.warning_clear_for) is not None
+
+
+def tell_two_masters(scene: Scene, name: str, finding: Finding) -> Told:
+    warning = scene.window.last.master.warning if scene.window.last else ""
+    return ("now", {"warning": warning}) if warning else ("back", {})
+
+
+def lost_rises(scene: Scene, name: str) -> float | None:
+    lost = scene.window.last.lost if scene.window.last else None
+    if lost is None or (not lost.writes and lost.is_complete) or scene.most.lost_generation != lost.generation:
+        return None
+    return scene.most.lost_at if scene.now - scene.most.lost_at < scene.limits.lost_for_s else None
+
+
+def lost_clears(scene: Scene, name: str) -> bool:
+    """By time alone: a front that is started again knows nothing of it, and the writes are lost all the same."""
+    return scene.now - scene.most.lost_at >= scene.limits.lost_for_s
+
+
+def tell_lost(scene: Scene, name: str, finding: Finding) -> Told:
+    lost = scene.window.last.lost if scene.window.last else None
+    facts = finding.facts
+    if lost is not None and (lost.writes or not lost.is_complete):
+        facts = {"dbsvr": scene.window.instance, "cause": lost.cause, "generation": lost.generation, "writes": lost.writes}
+        facts |= {"file": lost.file, "complete": int(lost.is_complete)}
+    return ("unnamed" if not facts.get("writes") else "named" if facts.get("complete") else "some"), facts
+
+
 # ---- overload
 
 
@@ -163,6 +204,8 @@ def tell_overload(scene: Scene, name: str, finding: Finding) -> Told:
 
 RULES = (
     Rule("master.down", (Tier(FAULT, master_down_rises, master_down_clears),), tell_master_down),
+    Rule("master.two", (Tier(FAULT, two_masters_rises, two_masters_clears),), tell_two_masters),
+    Rule("writes.lost", (Tier(FAULT, lost_rises, lost_clears),), tell_lost),
     Rule(
         "master.beat",
         (

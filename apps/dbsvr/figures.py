@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from apps.dbsvr.stats import Stats
+from apps.dbsvr.stats import Endpoint, Lost, Segment, Stats, Takeover
 
 MAX_GAP_S = 3.0
 """Counters further apart than this give no rate: the mean over a gap would be shown as if it were this second's."""
@@ -31,6 +31,9 @@ class ReplicaFigures(msgspec.Struct, frozen=True):
     reads: float | None = None
     running: bool = True
     """Its worker process exists: it has told its process id."""
+    refusal: str = ""
+    endpoint: str = ""
+    endpoints: tuple[Endpoint, ...] = ()
 
 
 class MasterFigures(msgspec.Struct, frozen=True):
@@ -39,6 +42,8 @@ class MasterFigures(msgspec.Struct, frozen=True):
     beat_age_ms: float | None = None
     endpoint: str = ""
     running: bool = True
+    warning: str = ""
+    endpoints: tuple[Endpoint, ...] = ()
 
 
 class QueueFigures(msgspec.Struct, frozen=True):
@@ -76,6 +81,10 @@ class Figures(msgspec.Struct, frozen=True):
     read_p99_ms: float | None = None
     write_p50_ms: float | None = None
     write_p99_ms: float | None = None
+    generation: int | None = None
+    lost: Lost | None = None
+    segments: dict[str, Segment] = {}
+    takeovers: tuple[Takeover, ...] = ()
 
     @property
     def replica_reads(self) -> float | None:
@@ -125,6 +134,8 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
             beat_age_ms=current.master.beat_age_ms,
             endpoint=current.master.endpoint,
             running=current.master.pid is not None,
+            warning=current.master.warning,
+            endpoints=current.master.endpoints,
         ),
         replicas={
             name: ReplicaFigures(
@@ -137,6 +148,9 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
                 last_error=replica.last_error,
                 reads=None if before is None else by_server.get(name, 0.0),
                 running=replica.pid is not None,
+                refusal=replica.refusal,
+                endpoint=replica.endpoint,
+                endpoints=replica.endpoints,
             )
             for name, replica in current.replicas.items()
         },
@@ -160,4 +174,8 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
         read_p99_ms=latency["read"].p99 if "read" in latency else None,
         write_p50_ms=latency["write"].p50 if "write" in latency else None,
         write_p99_ms=latency["write"].p99 if "write" in latency else None,
+        generation=current.generation,
+        lost=current.lost,
+        segments=current.segments,
+        takeovers=current.takeovers,
     )

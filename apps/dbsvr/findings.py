@@ -23,7 +23,7 @@ def severity(level: str) -> int:
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is so. `subject` is a DBSvr (`a`) or one of its replicas (`a/r1`).
+    """One thing that is so. `subject` is a DBSvr (`a`), one of its replicas (`a/r1`), a segment (`/low`), or nothing: all of it.
 
     `hidden_by` is the code of a finding that explains this one: it is kept, so that its `since` survives, and not shown.
     """
@@ -39,6 +39,11 @@ class Finding(msgspec.Struct, frozen=True):
     @property
     def instance(self) -> str:
         return self.subject.partition("/")[0]
+
+    @property
+    def server(self) -> str:
+        """The replica; empty for the DBSvr's master, and for the DBSvr itself."""
+        return self.subject.partition("/")[2]
 
     @property
     def key(self) -> tuple[str, str]:

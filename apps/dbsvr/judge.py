@@ -1,8 +1,8 @@
 """The light: a pure function from the last minutes to what is so now.
 
 `judge(samples, previous, now)` reads no clock and keeps nothing: whoever asks keeps the judgement and passes it in again. The sampler
-does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `canary_rules`
-and `blindness`.
+does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `segment_rules`,
+`canary_rules` and `blindness`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from apps.dbsvr import blindness, canary_rules, dbsvr_rules, replica_rules
+from apps.dbsvr import blindness, canary_rules, dbsvr_rules, replica_rules, segment_rules
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import NOTICE, OK, Fact, Finding, severity
@@ -39,8 +39,15 @@ HIDES: Mapping[str, frozenset[str]] = {
     "replica.lag.growing": frozenset({"replica.lag"}),
     "replica.stopped": frozenset({"replica.lag", "replica.lag.growing"}),
     "replica.silent": frozenset({"replica.lag", "replica.lag.growing", "replica.stopped"}),
+    "replica.refused": frozenset({"replica.lag", "replica.lag.growing", "replica.stopped"}),
 }
 """What one finding explains about the same subject, or about the replicas of its DBSvr. Blindness hides everything."""
+
+
+OF_THE_DATABASE = frozenset(
+    {"replica.lag", "replica.lag.growing", "replica.stopped", "replica.refused", "master.two", "master.down", "master.beat"}
+)
+"""What is found of a database, which all DBSvrs share: each finds the same, and it is shown once."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -75,6 +82,9 @@ def judge(
             continue
         found = [finding for rule in RULES for finding in _apply(rule, scene, before)]
         findings += ([silence] if silence else []) + _hide(found)
+    findings = _once(findings)
+    gone = {finding.instance for finding in findings if finding.code == blindness.DOWN}
+    findings += segment_rules.look(windows, limits.blind_after_s, gone, before, now)
     findings += canary_rules.look(canary, before, now)
     if not any(not finding.hidden_by for finding in findings):
         calm = _calm(windows, limits, now)
@@ -115,10 +125,31 @@ def _hide(found: list[Finding]) -> list[Finding]:
     ]
 
 
+def _once(findings: list[Finding]) -> list[Finding]:
+    """Of what several DBSvrs find of one database, the worst is shown, and of those the oldest."""
+    shown: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        key = (finding.code, finding.server)
+        if finding.code in OF_THE_DATABASE and not finding.hidden_by:
+            best = shown.get(key)
+            if best is None or (-severity(finding.level), finding.since) < (-severity(best.level), best.since):
+                shown[key] = finding
+    return [
+        msgspec.structs.replace(it, hidden_by=it.code)
+        if it.code in OF_THE_DATABASE and not it.hidden_by and shown[it.code, it.server] is not it
+        else it
+        for it in findings
+    ]
+
+
 def _most(window: Window, most: Most) -> Most:
     reads = window.mean(lambda figures: figures.reads) or 0.0
     master = window.mean(lambda figures: figures.reads_master) or 0.0
-    return Most(max(most.reads, reads), max(most.master_reads, master))
+    lost = window.last.lost if window.last else None
+    known = Most(max(most.reads, reads), max(most.master_reads, master), most.lost_generation, most.lost_at)
+    if lost is None or lost.generation <= most.lost_generation:
+        return known
+    return msgspec.structs.replace(known, lost_generation=lost.generation, lost_at=window.now)
 
 
 def _calm(windows: Sequence[Window], limits: Thresholds, now: float) -> Finding:

@@ -1,4 +1,4 @@
-"""The rules about replicas: late, standing still, silent, gone, too little used.
+"""The rules about replicas: late, standing still, silent, gone, refused, too little used.
 
 Pure. A late replica harms nobody: its users' reads go to the master. So lag alone is for attention, and becomes a fault only when the
 master has little room left.
@@ -17,6 +17,10 @@ from apps.dbsvr.window import Answer
 
 SERVING = ("serving", "catching_up")
 GONE = ("silent", "down")
+IDLE = (*GONE, "refused")
+"""Nothing is served, and the lag means nothing."""
+PAST_THE_FORK = "past the fork"
+"""In the words with which a DBSvr refuses a replica that holds what the master lacks. It will not heal; all other refusals may."""
 LATE = ("recent_write", "replica_lag", "handed_back")
 """Reasons of a master read for which the replica's lag is to blame."""
 STEADY_MS_PER_S = 50.0
@@ -28,7 +32,7 @@ def lag(name: str) -> Callable[[Figures], float | None]:
 
     def pick(figures: Figures) -> float | None:
         replica = figures.replicas.get(name)
-        return None if replica is None or replica.state in GONE else replica.lag_ms
+        return None if replica is None or replica.state in IDLE else replica.lag_ms
 
     return pick
 
@@ -50,7 +54,7 @@ def replica_is(name: str, test: Callable[[ReplicaFigures], bool]) -> Callable[[F
 
 
 def is_halted(replica: ReplicaFigures) -> bool:
-    return replica.state == "stopped" or (replica.state not in GONE and False in (replica.io_running, replica.sql_running))
+    return replica.state == "stopped" or (replica.state not in IDLE and False in (replica.io_running, replica.sql_running))
 
 
 def is_silent(scene: Scene, replica: ReplicaFigures) -> bool:
@@ -126,7 +130,7 @@ def stands_still(scene: Scene, name: str) -> float | None:
         return None
     (then, old), (at, new) = before
     replica, was = new.replicas.get(name), old.replicas.get(name)
-    if replica is None or was is None or replica.state in GONE or None in (replica.tick, was.tick, new.master.tick, old.master.tick):
+    if replica is None or was is None or replica.state in IDLE or None in (replica.tick, was.tick, new.master.tick, old.master.tick):
         return None
     same = replica.tick == was.tick and old.run_id == new.run_id and at - then >= scene.limits.still_for_s * 0.9
     # The replica shows a tick a moment after the master does, so "behind" is asked of its lag too.
@@ -147,7 +151,7 @@ def stopped_clears(scene: Scene, name: str) -> bool:
         replica = figures.replicas.get(name)
         if replica is None or replica.lag_ms is None:
             return None
-        return not is_halted(replica) and replica.state not in GONE and replica.lag_ms < scene.limits.lag_clear_ms
+        return not is_halted(replica) and replica.state not in IDLE and replica.lag_ms < scene.limits.lag_clear_ms
 
     return scene.window.held(well, scene.limits.lag_clear_for) is not None
 
@@ -210,7 +214,7 @@ def tell_silent(scene: Scene, name: str, finding: Finding) -> Told:
 
 
 def none_serves(figures: Figures) -> Answer:
-    return all(replica.state in GONE for replica in figures.replicas.values()) if figures.replicas else None
+    return all(replica.state in IDLE for replica in figures.replicas.values()) if figures.replicas else None
 
 
 def none_rises(scene: Scene, name: str) -> float | None:
@@ -227,6 +231,35 @@ def tell_none(scene: Scene, name: str, finding: Finding) -> Told:
         return "back", {}
     facts = master_facts(scene)
     return ("busy", {"most_share": facts["most_share"]}) if facts else ("quiet", {})
+
+
+# ---- replica.refused
+
+
+def is_refused(replica: ReplicaFigures) -> bool:
+    return replica.state == "refused"
+
+
+def refused_rises(scene: Scene, name: str) -> float | None:
+    """Said only when it lasts: right after a start, or a change of master, every replica is refused for a moment."""
+    return scene.window.held(replica_is(name, is_refused), scene.limits.refused_for)
+
+
+def past_fork_rises(scene: Scene, name: str) -> float | None:
+    return scene.window.held(replica_is(name, lambda it: is_refused(it) and PAST_THE_FORK in it.refusal), 1)
+
+
+def refused_clears(scene: Scene, name: str) -> bool:
+    return scene.window.held(replica_is(name, lambda it: not is_refused(it)), scene.limits.refused_clear_for) is not None
+
+
+def tell_refused(scene: Scene, name: str, finding: Finding) -> Told:
+    replica = scene.window.replica(name)
+    facts: dict[str, float | int | str] = {"replica": name, "dbsvr": scene.window.instance, "instance": scene.window.instance}
+    if replica is None or not is_refused(replica):
+        return "back", facts
+    facts["refusal"] = replica.refusal
+    return ("fork" if PAST_THE_FORK in replica.refusal else "waiting"), facts
 
 
 # ---- replica.share
@@ -274,6 +307,12 @@ RULES = (
         of_replica=True,
     ),
     Rule("replica.silent", (Tier(ATTENTION, silent_rises, silent_clears),), tell_silent, of_replica=True),
+    Rule(
+        "replica.refused",
+        (Tier(ATTENTION, refused_rises, refused_clears), Tier(FAULT, past_fork_rises, refused_clears)),
+        tell_refused,
+        of_replica=True,
+    ),
     Rule("replicas.none", (Tier(FAULT, none_rises, none_clears),), tell_none),
     Rule("replica.share", (Tier(ATTENTION, share_rises, share_clears),), tell_share),
 )

@@ -16,10 +16,15 @@ from apps.dbsvr.window import Window
 
 
 class Most(msgspec.Struct, frozen=True):
-    """The most reads/s that were ever seen (means of five seconds): what one can compare "now" with."""
+    """The most that was ever seen. Reads/s (means of five seconds): what one can compare "now" with.
+
+    The newest generation with which writes were lost, and when that was first seen.
+    """
 
     reads: float = 0.0
     master_reads: float = 0.0
+    lost_generation: int = 0
+    lost_at: float = 0.0
 
 
 @dataclass(frozen=True)

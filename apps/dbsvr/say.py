@@ -49,9 +49,11 @@ def write(name: str, fact: Fact, language: str, zone: tzinfo) -> str:
         return str(words.WHY_NO_ANSWER.get(str(fact), fact))
     if name == "error":
         return str(words.DATABASE_ERRORS.get(str(fact), fact))
+    if name == "cause":
+        return str(words.CAUSES.get(str(fact), fact))
     if name == "others":
         return str(fact).replace(",", words.AND)
-    if name == "dbsvr":
+    if name in ("dbsvr", "owner", "home"):
         return str(fact).upper() if len(str(fact)) == 1 else str(fact)
     if isinstance(fact, str):
         return fact

@@ -9,9 +9,19 @@ from __future__ import annotations
 import msgspec
 
 
+class Endpoint(msgspec.Struct, frozen=True):
+    """One of the addresses of a server. `why`: what speaks against it."""
+
+    endpoint: str
+    state: str  # in use, fit, away, unknown
+    why: str = ""
+
+
 class Master(msgspec.Struct, frozen=True):
     state: str  # up, starting, down
+    warning: str = ""
     endpoint: str = ""
+    endpoints: tuple[Endpoint, ...] = ()
     pid: int | None = None
     epoch: int | None = None
     tick: int | None = None
@@ -19,8 +29,10 @@ class Master(msgspec.Struct, frozen=True):
 
 
 class Replica(msgspec.Struct, frozen=True):
-    state: str  # serving, catching_up, stopped, silent, down
+    state: str  # serving, catching_up, stopped, refused, silent, down
+    refusal: str = ""
     endpoint: str = ""
+    endpoints: tuple[Endpoint, ...] = ()
     pid: int | None = None
     tick: int | None = None
     lag_ms: float | None = None
@@ -76,6 +88,38 @@ class Connections(msgspec.Struct, frozen=True):
     cut: int = 0
 
 
+class Lost(msgspec.Struct, frozen=True):
+    """What the newest break of the master's timeline has undone. `is_complete`: these are all acknowledged writes that were lost."""
+
+    generation: int
+    cause: str  # promotion, restore, adoption
+    fork_tick: int
+    ticks: int
+    writes: int
+    is_complete: bool = True
+    file: str = ""
+
+
+class Segment(msgspec.Struct, frozen=True):
+    first: int
+    last: int
+    home: str
+    owner: str
+    epoch: int
+    state: str  # ours, taking, theirs, unknown
+
+
+class Takeover(msgspec.Struct, frozen=True):
+    """A change of owner, seen `at` this moment (seconds since 1970). `cause`: taken over, given, given back, configured."""
+
+    segment: str
+    epoch: int
+    before: str = ""
+    after: str = ""
+    cause: str = ""
+    at: float | None = None
+
+
 class Stats(msgspec.Struct, frozen=True):
     instance: str
     run_id: int
@@ -93,6 +137,9 @@ class Stats(msgspec.Struct, frozen=True):
     connections: Connections
     generation: int | None = None
     floor: int | None = None
+    lost: Lost | None = None
+    segments: dict[str, Segment] = {}
+    takeovers: tuple[Takeover, ...] = ()
 
 
 decode_stats = msgspec.json.Decoder(Stats).decode

@@ -28,6 +28,8 @@ class Thresholds(msgspec.Struct, frozen=True):
     silent_after_ms: int = 3_000
     silent_for: int = 3
     silent_clear_for: int = 5
+    refused_for: int = 10
+    refused_clear_for: int = 5
     none_for: int = 3
     none_clear_for: int = 15
 
@@ -38,6 +40,8 @@ class Thresholds(msgspec.Struct, frozen=True):
     share_min_safe: float = 20.0
     """Reads/s that replicas might have served; with fewer, the share is noise and counts as unknown."""
 
+    warning_clear_for: int = 5
+    lost_for_s: float = 86_400.0
     master_down_s: float = 3.0
     master_up_for: int = 5
     beat_attention: int = 10

@@ -118,14 +118,14 @@ def without_followers() -> None:
     """A read does not wait for the write that was sent before it on the same connection."""
     from workers.dispatch import Dispatch
 
-    accept = Dispatch.accept_read
+    accept = Dispatch.accept_reads
 
     def overtaking(self: Any, client: Any, *rest: Any) -> None:
         writes, client.writes = client.writes, {}
         accept(self, client, *rest)
         client.writes = writes
 
-    Dispatch.accept_read = overtaking  # type: ignore[assignment,method-assign]
+    Dispatch.accept_reads = overtaking  # type: ignore[assignment,method-assign]
 
 
 def forgets_undecided() -> None:
@@ -221,8 +221,17 @@ class _OnlyLooking:
 
 
 def looks_at_tick() -> None:
-    """A new life takes the tick that it sees for a fresh one."""
+    """A new life takes the tick that it sees for a fresh one, also for the segments that it possesses."""
     from workers import store
+    from workers.segment_keeper import SegmentKeeper
+
+    possess = SegmentKeeper._possess
+
+    def possess_looking(self: Any, row: Any) -> int:
+        self._fresh_tick = lambda: store.read_tick(self._connection, self._ownership.instance)[1]
+        return possess(self, row)
+
+    SegmentKeeper._possess = possess_looking  # type: ignore[method-assign]
 
     intact = store.claim_instance
 
@@ -300,13 +309,13 @@ def stops_in_transaction() -> None:
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 8
-    load_users = store.load_users
+    load = store.load
 
     def stopping(*rest: Any) -> Any:
         _stop_myself()
-        return load_users(*rest)
+        return load(*rest)
 
-    store.load_users = stopping
+    store.load = stopping
 
 
 # --- a replica's worker
@@ -341,6 +350,7 @@ def slow_to_say_idle() -> None:
 
     def slow(self: Any, frame: Frame) -> None:
         if isinstance(frame, Idle):
+            self.flush()  # or its answers would come as late, and nobody would ask meanwhile
             time.sleep(0.05)
         hold(self, frame)
 

@@ -7,10 +7,7 @@ that holds something else than the master.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +21,7 @@ from deploy.local.private_stack import PrivateStack
 from tests.consistency.clients import Load, Run, final_states
 from tests.consistency.history import judge
 from tests.stack.gateway import Gateway
+from tests.stack.operating import operate
 from tests.stack.task_client import TaskClient, new_event_id
 from tests.stack.waiting import eventually
 from workers.protocol import DBSvrError, MasterDown, TimedOut
@@ -168,11 +166,6 @@ def test_replica_promoted_to_master_and_the_lost_acknowledged_writes_are_named(m
     assert said.returncode == 0, said.stdout
     eventually(lambda: stack.stats()["replicas"]["r2"]["state"] == "serving", within_s=30)  # type: ignore[index]
     client.close()
-
-
-def operate(stack: PrivateStack, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **stack.environment}
-    return subprocess.run([sys.executable, "-m", "workers", *words], env=environment, capture_output=True, text=True, check=False)
 
 
 def test_old_master_returns_writable_and_is_never_used(make_stack: MakeStack) -> None:

@@ -17,6 +17,7 @@ from tests.consistency.history import READ, WRITE, Operation, judge
 from tests.stack.asking import Asked
 from tests.stack.gateway import Gateway
 from tests.stack.locks import HeldLock
+from tests.stack.operating import operate
 from tests.stack.pair_client import PairClient
 from tests.stack.pair_stack import PairStack
 from tests.stack.recovery import first_answer_after, longest_gap
@@ -473,3 +474,41 @@ def test_a_change_of_master_is_a_takeover_for_both(make_stack: MakeStack) -> Non
     assert not client.finish(OF_A, "before").applied
     assert {segment(stack, name, f"of-{name}")["owner"] for name in stack.dbsvrs} == {"a", "b"}
     client.close()
+
+
+# --- moved by an operator
+
+
+def test_an_operator_moves_a_segment_and_clients_notice_nothing_but_a_retry(pair: PrivateStack) -> None:
+    a, b = TaskClient(pair, instance="a"), TaskClient(pair, instance="b")
+    assert a.finish(OF_A, event_id="m1").applied
+
+    said = operate(pair, "move", "of-a", "b")
+
+    assert said.returncode == 0, said.stdout
+    assert "is b's now" in said.stdout
+    assert eventually(lambda: written(b, OF_A, "m2")).applied
+    eventually(lambda: state_of(pair, "b", "of-a") == "ours")
+    assert eventually(lambda: written(a, OF_A, "m3")).applied, "and forwards for those who still come"
+    assert b.get(OF_A).version == 3
+    assert "The configuration says otherwise" in operate(pair, "segments").stdout, "it stays there until somebody moves it back"
+    assert operate(pair, "segments", "apply").returncode == 0
+    eventually(lambda: state_of(pair, "a", "of-a") == "ours", within_s=30)
+    assert eventually(lambda: written(b, OF_A, "m3")).applied is False
+    assert a.get(OF_A).version == 3
+
+
+def test_a_segment_that_is_moved_takes_its_trails_along(make_stack: MakeStack) -> None:
+    """With copies that live for a second, what a start has lost is soon over: from then on the trails are whole."""
+    stack = make_stack(instances=("a", "b"), hold_ms=1_000, give_back_after_ms=600_000)
+    eventually(lambda: state_of(stack, "a", "of-a") == "ours" and not stack.stats("a")["purges"]["trails_lost"], within_s=20)
+    a, b = TaskClient(stack, instance="a"), TaskClient(stack, instance="b")
+    eventually(lambda: stack.stats("a")["mirror"]["b"]["is_level"])
+    assert a.finish(OF_A).applied
+    a.ask("TASK.GET", OF_A, "node-2")
+
+    assert operate(stack, "move", "of-a", "b").returncode == 0
+    eventually(lambda: state_of(stack, "b", "of-a") == "ours")
+
+    assert eventually(lambda: written(b, OF_A, "moved")).purge in (["node-2"], []), "node-2 asked, unless its copy has expired since"
+    assert stack.stats("b")["purges"]["trails_lost"] == []

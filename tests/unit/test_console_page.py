@@ -10,6 +10,7 @@ from apps.dbsvr.blindness import BLIND, DOWN
 from apps.dbsvr.canary_rules import CODE as CANARY
 from apps.dbsvr.canary_rules import HOLD_S
 from apps.dbsvr.judge import RULES
+from apps.dbsvr.segment_rules import LEVELS as SEGMENT_LEVELS
 from apps.dbsvr.steps import STEPS
 from apps.dbsvr.thresholds import Thresholds
 from tasksys_site.configuration import PROJECT
@@ -28,6 +29,7 @@ def test_every_rule_stands_in_the_table_with_its_levels() -> None:
         level = ROWS[rule.code][0]
         assert all(tier.level in level for tier in rule.tiers), rule.code
     assert {BLIND, DOWN, CANARY} <= ROWS.keys()
+    assert all(ROWS[code][0].strip() == level for code, level in SEGMENT_LEVELS.items())
     assert f"{HOLD_S / 60:.0f} min" in ROWS[CANARY][2]
 
 
@@ -49,6 +51,9 @@ def test_every_rule_stands_in_the_table_with_its_levels() -> None:
         ("replica.silent", {LIMITS.silent_after_ms / 1000, LIMITS.silent_for, LIMITS.silent_clear_for}),
         ("replicas.none", {LIMITS.none_for, LIMITS.none_clear_for}),
         ("replica.share", {LIMITS.share * 100, LIMITS.share_for, LIMITS.share_min_safe, LIMITS.share_clear * 100, LIMITS.share_clear_for}),
+        ("replica.refused", {LIMITS.refused_for, LIMITS.refused_clear_for}),
+        ("master.two", {LIMITS.warning_clear_for}),
+        ("writes.lost", {LIMITS.lost_for_s / 3600}),
         ("master.down", {LIMITS.master_down_s, LIMITS.master_up_for}),
         ("master.beat", {LIMITS.beat_attention, LIMITS.beat_fault, LIMITS.beat_clear, LIMITS.beat_clear_for}),
         ("queue.query.age", {LIMITS.query_fault_ms / 1000, LIMITS.age_for, LIMITS.age_clear_for}),

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
 import pytest
 
 from apps.dbsvr.figures import Figures, MasterFigures, QueueFigures, Sample
 from apps.dbsvr.findings import LEVELS, Finding, light, shown
 from apps.dbsvr.judge import Judgement, judge
+from apps.dbsvr.replica_rules import PAST_THE_FORK
 from apps.dbsvr.rule import Most
+from apps.dbsvr.stats import Lost, Segment, Takeover
 from tests.unit.samples_of_a_dbsvr import START, healthy, missed, replica, sample
+from workers.messages import Ready
+from workers.servers import Servers
+from workers.watermark import Watermark
 
 Change = Callable[[int], dict[str, Any]]
 
@@ -420,6 +426,204 @@ def test_one_dbsvr_that_is_gone_does_not_darken_the_other() -> None:
     judgement = judge({"a": [missed(second, "refused") for second in range(6)], "b": other}, Judgement(), START + 5)
 
     assert [(finding.code, finding.subject) for finding in judgement.findings] == [("dbsvr.down", "a")]
+
+
+# ---- refused replicas, two masters, lost writes
+
+
+FORKED = "it has applied tick 9 of generation 1, past the fork at 5: it holds what the master lacks; rebuild it from the master"
+
+
+def test_a_replica_that_holds_what_the_master_lacks_is_a_fault_at_once_and_explains_its_lag() -> None:
+    history = watch(seconds(12, r1(state="refused", refusal=FORKED, lag_ms=9_000.0, sql_running=False)))
+
+    assert levels(history[0]) == levels(history[-1]) == {"replica.refused": "fault"}
+    assert find(history[0], "replica.refused").case == "fork"
+
+
+def test_the_words_of_a_dbsvr_that_refuses_such_a_replica_are_known() -> None:
+    servers = Servers(["r1"], 50, Watermark())
+    servers.begin_life(Ready("db:1", 2, 20, 1, 5, 7, "promotion"), 0.0)
+    servers.note_replica_tick("r1", 1, 9, 0.0)
+
+    assert PAST_THE_FORK in servers.replicas["r1"].refusal
+
+
+def test_a_replica_that_is_refused_for_another_reason_is_for_attention_when_it_lasts() -> None:
+    refused = r1(state="refused", refusal="it has no row of this DBSvr yet")
+    history = watch([*seconds(15, refused), *seconds(6, start=15)])
+
+    assert first_with(history, "replica.refused") == 9
+    assert levels(history[14]) == {"replica.refused": "attention"}
+    assert find(history[16], "replica.refused").case == "back"
+    assert "replica.refused" not in levels(history[19])
+
+
+def test_when_every_replica_is_refused_none_serves() -> None:
+    refused = replica(state="refused", refusal=FORKED)
+    history = watch(seconds(5, lambda second: {"replicas": {"r1": refused, "r2": refused}}))
+
+    assert levels(history[-1])["replicas.none"] == "fault"
+
+
+def test_two_writable_masters_are_a_fault_until_there_is_one_for_five_seconds() -> None:
+    warning = "two writable masters: db-2 takes writes too (server_id 2), we write to db-1"
+    two = seconds(2, lambda second: {"master": MasterFigures("up", tick=1000 + second * 10, beat_age_ms=50.0, warning=warning)})
+    history = watch(two + seconds(8, start=2))
+
+    assert levels(history[0]) == {"master.two": "fault"}
+    assert find(history[0], "master.two").facts["warning"] == warning
+    assert find(history[3], "master.two").case == "back"
+    assert first_with(history[6:], "master.two") is None
+
+
+LOST = Lost(generation=2, cause="promotion", fork_tick=5, ticks=9, writes=3, file="var/lost")
+
+
+def with_lost(lost: Lost | None) -> Change:
+    return lambda second: {"lost": lost}
+
+
+@pytest.mark.parametrize(
+    ("lost", "case"),
+    [
+        (LOST, "named"),
+        (msgspec.structs.replace(LOST, is_complete=False), "some"),
+        (msgspec.structs.replace(LOST, writes=0, is_complete=False), "unnamed"),
+        (msgspec.structs.replace(LOST, writes=0), None),
+        (None, None),
+    ],
+)
+def test_lost_acknowledged_writes_are_a_fault(lost: Lost | None, case: str | None) -> None:
+    judgement = watch(seconds(3, with_lost(lost)))[-1]
+
+    assert levels(judgement).get("writes.lost") == (None if case is None else "fault")
+    assert case is None or find(judgement, "writes.lost").case == case
+
+
+def test_lost_writes_are_told_for_a_day_even_by_a_front_that_has_forgotten_them() -> None:
+    told = watch(seconds(3, with_lost(LOST)))[-1]
+
+    forgotten = watch(seconds(2, start=60), told)[-1]
+    told_again = watch(seconds(2, with_lost(LOST), start=86_395), told)[-1]
+    over = watch(seconds(2, with_lost(LOST), start=86_401), told)[-1]
+
+    assert find(forgotten, "writes.lost").case == "named"
+    assert "writes.lost" in levels(told_again)
+    assert "writes.lost" not in levels(over)
+    assert "writes.lost" not in levels(watch(seconds(2, with_lost(LOST), start=90_000), over)[-1]), "the same loss is not told anew"
+
+
+# ---- two DBSvrs
+
+
+def pair(a: Change, b: Change, count: int = 3, before: Judgement | None = None, start: int = 0) -> Judgement:
+    """Both are looked at for so many seconds."""
+    judgement = before or Judgement()
+    seen: dict[str, list[Sample]] = {"a": [], "b": []}
+    for second in range(start, start + count):
+        for name, change in (("a", a), ("b", b)):
+            seen[name].append(msgspec.structs.replace(sample(second, **change(second)), instance=name))
+        judgement = judge(seen, judgement, START + second)
+    return judgement
+
+
+def well(second: int) -> dict[str, Any]:
+    return {}
+
+
+def test_what_both_find_of_one_replica_is_shown_once() -> None:
+    judgement = pair(r1(state="stopped"), r1(state="stopped"))
+
+    assert [(it.code, it.subject) for it in shown(judgement.findings)] == [("replica.stopped", "a/r1")]
+    assert [(it.subject, it.hidden_by) for it in judgement.findings] == [("a/r1", ""), ("b/r1", "replica.stopped")]
+
+
+def test_what_one_finds_alone_is_shown_and_the_worst_of_two() -> None:
+    alone = pair(well, r1(state="stopped"))
+    only_replica: Change = lambda second: {"replicas": {"r1": replica(state="stopped")}}  # noqa: E731
+    worse = pair(r1(state="stopped"), only_replica)
+
+    assert [it.subject for it in shown(alone.findings)] == ["b/r1"]
+    assert [(it.subject, it.level) for it in shown(worse.findings)] == [("b/r1", "fault")]
+
+
+def test_what_is_of_a_dbsvr_itself_is_shown_for_each() -> None:
+    judgement = pair(queue("finish", 5_000.0), queue("finish", 5_000.0), count=8)
+
+    assert [it.subject for it in shown(judgement.findings) if it.code == "queue.finish.age"] == ["a", "b"]
+
+
+def owned_by(owner: str, epoch: int = 3, state: str = "theirs", takeovers: tuple[Takeover, ...] = ()) -> Change:
+    """Segment low, whose home is a, as one DBSvr tells of it."""
+    return lambda second: {"segments": {"low": Segment(1, 99, "a", owner, epoch, state)}, "takeovers": takeovers}
+
+
+TAKEN = Takeover("low", 3, "a", "b", "taken over", START - 60)
+
+
+def test_a_segment_at_home_is_no_finding() -> None:
+    assert levels(pair(owned_by("a", state="ours"), owned_by("a"))) == {"ok": "ok"}
+
+
+def test_a_segment_that_another_owns_is_for_attention_with_its_cause_and_since_when() -> None:
+    judgement = pair(owned_by("b", takeovers=(TAKEN,)), owned_by("b", state="ours", takeovers=(TAKEN,)))
+
+    assert levels(judgement) == {"segment.away": "attention"}
+    finding = find(judgement, "segment.away")
+    assert (finding.subject, finding.case, finding.since) == ("/low", "taken", START - 60)
+    assert (finding.facts["owner"], finding.facts["home"]) == ("b", "a")
+
+
+def test_of_two_that_tell_different_owners_the_higher_epoch_is_right() -> None:
+    assert levels(pair(owned_by("a", epoch=2, state="ours"), owned_by("b", epoch=3, state="ours"))) == {"segment.away": "attention"}
+    assert levels(pair(owned_by("a", epoch=4, state="ours"), owned_by("b", epoch=3, state="ours"))) == {"ok": "ok"}
+
+
+def test_a_cause_is_not_made_up() -> None:
+    older = msgspec.structs.replace(TAKEN, epoch=2)
+    judgement = pair(owned_by("b", takeovers=(older,)), owned_by("b", state="ours"))
+
+    assert (find(judgement, "segment.away").case, find(judgement, "segment.away").since) == ("unclear", START)
+
+
+def test_that_a_segment_was_given_is_known_to_the_giver_alone_and_believed() -> None:
+    given = msgspec.structs.replace(TAKEN, cause="given")
+
+    assert find(pair(owned_by("b", takeovers=(given,)), owned_by("b", takeovers=(TAKEN,))), "segment.away").case == "given"
+
+
+def test_a_takeover_under_way_is_told_by_who_takes_over() -> None:
+    assert levels(pair(owned_by("a", epoch=2, state="ours"), owned_by("b", state="taking"))) == {"segment.taking": "notice"}
+
+
+def test_a_segment_whose_owner_is_gone_has_none_until_another_has_taken_it_over() -> None:
+    seen = {
+        "a": [
+            msgspec.structs.replace(sample(0, **owned_by("a", state="ours")(0)), instance="a"),
+            *(missed(it, "refused") for it in range(1, 6)),
+        ],
+        "b": [msgspec.structs.replace(sample(it, **owned_by("a")(it)), instance="b") for it in range(6)],
+    }
+    nobody = judge(seen, Judgement(), START + 5)
+    seen["b"] = [msgspec.structs.replace(sample(it, **owned_by("b", epoch=4, state="ours")(it)), instance="b") for it in range(6)]
+    taken = judge(seen, nobody, START + 5)
+
+    assert levels(nobody) == {"dbsvr.down": "fault", "segment.none": "fault"}
+    assert levels(taken) == {"dbsvr.down": "fault", "segment.away": "attention"}
+
+
+def test_of_an_owner_whom_only_we_cannot_see_nothing_is_claimed() -> None:
+    seen = {
+        "a": [sample(0, **owned_by("a", state="ours")(0)), *(missed(it, "timeout") for it in range(1, 6))],
+        "b": [msgspec.structs.replace(sample(it, **owned_by("a")(it)), instance="b") for it in range(6)],
+    }
+
+    assert levels(judge(seen, Judgement(), START + 5)) == {"console.blind": "unknown"}
+
+
+def test_a_dbsvr_that_tells_nothing_of_segments_is_judged_all_the_same() -> None:
+    assert levels(pair(well, well)) == {"ok": "ok"}
 
 
 # ---- order, memory

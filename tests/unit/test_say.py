@@ -13,8 +13,10 @@ from apps.dbsvr.findings import Fact, Finding
 from apps.dbsvr.judge import RULES
 from apps.dbsvr.quantities import EN, ZH
 from apps.dbsvr.say import SAME_WORDS, say
+from apps.dbsvr.segment_rules import LEVELS as SEGMENT_LEVELS
 from apps.dbsvr.words import en, zh_hans
 from tests.unit.samples_of_a_dbsvr import START
+from workers.timelines import ADOPTION, PROMOTION, RESTORE
 
 SHANGHAI = timezone(timedelta(hours=8))
 AT = 1_796_006_467.0  # 10:41:07 in Shanghai
@@ -115,6 +117,35 @@ EXACT = [
         "最久的删除已等 14 分钟。 只有没有写和读等待时才执行删除；共 31 个。无需处理，若超过 60 分钟请查看。",
     ),
     (
+        "replica.refused",
+        "fork",
+        {"replica": "r1", "instance": "a", "dbsvr": "a", "refusal": "…"},
+        "Replica r1 is refused: it holds writes that the master lacks. It serves nothing, so nobody is shown them; the other servers take "
+        "its reads. It will not heal by itself: rebuild r1 from the master, then say `python -m workers rebuilt r1 --instance a`, "
+        "for each DBSvr.",
+        "从库 r1 被拒用：它含有主库没有的写。 它不服务任何读，因此没有人会看到这些写；其读由其他服务器承担。不会自行恢复：请从主库重建 r1，"
+        "再对每个 DBSvr 执行 `python -m workers rebuilt r1 --instance a`。",
+    ),
+    (
+        "writes.lost",
+        "named",
+        {"dbsvr": "a", "writes": 12, "cause": "promotion", "generation": 2, "file": "var/lost", "complete": 1},
+        "12 acknowledged writes of DBSvr A are lost: another server was made the master. It went on as generation 2 without them. "
+        "Their users see the state before. All of them stand in var/lost, with uid and event id: have them sent again with the same "
+        "event ids. This ends after 24 h.",
+        "DBSvr A 有 12 次已确认的写丢失：另一台服务器被提升为主库。 它以世代 2 继续运行，不含这些写；相关用户看到的是之前的状态。"
+        "全部列在 var/lost 中（含 uid 和 event id）：请用相同的 event id 重新发送。24 小时后本条消失。",
+    ),
+    (
+        "segment.away",
+        "taken",
+        {"segment": "low", "owner": "b", "home": "a", "since_at": AT},
+        "Segment low is with DBSvr B instead of DBSvr A. It was taken over at 10:41:07 because DBSvr A stood still. Its users are served, "
+        "and nobody sees old data. Look at DBSvr A; the segment goes back by itself when that is healthy.",
+        "号段 low 在 DBSvr B，而不在 DBSvr A。 于 10:41:07 因 DBSvr A 停滞而被接管；其用户正常服务，没有用户会看到旧数据。"
+        "请检查 DBSvr A；它恢复健康后号段会自行归还。",
+    ),
+    (
         "console.blind",
         "",
         {"dbsvr": "a", "since_at": AT, "why": "refused"},
@@ -139,6 +170,7 @@ def test_both_languages_have_the_same_cases_with_the_same_places() -> None:
     assert en.SENTENCES.keys() == zh_hans.SENTENCES.keys()
     for case, sentence in en.SENTENCES.items():
         assert places(sentence) == places(zh_hans.SENTENCES[case]), case
+    assert en.CAUSES.keys() == zh_hans.CAUSES.keys() == {PROMOTION, RESTORE, ADOPTION}
     assert en.WHY_NO_ANSWER.keys() == zh_hans.WHY_NO_ANSWER.keys()
     assert en.DATABASE_ERRORS.keys() == zh_hans.DATABASE_ERRORS.keys()
 
@@ -146,6 +178,7 @@ def test_both_languages_have_the_same_cases_with_the_same_places() -> None:
 def test_every_rule_has_words() -> None:
     spoken = {case.partition("/")[0] for case in en.SENTENCES}
     assert {SAME_WORDS.get(rule.code, rule.code) for rule in RULES} <= spoken
+    assert {"replica.refused", "master.two", "writes.lost", *SEGMENT_LEVELS} <= spoken
     assert {"console.blind", "dbsvr.down", "canary.violation", "ok", "idle", "first"} <= spoken
     assert {f"canary.violation/{kind}" for kind in (OLD, LOST, TWICE)} <= en.SENTENCES.keys()
 

@@ -133,3 +133,15 @@ def test_a_replica_that_falls_silent_is_not_counted_on_any_more() -> None:
     servers.look_again(NOW + 5)
 
     assert servers.master_reason(100, False, NOW + 5) == "replica_down"
+
+
+def test_a_replica_that_was_past_the_fork_before_the_new_generation_was_known_is_refused() -> None:
+    servers = servers_with_fresh_tick(100)
+    servers.note_master_tick(130, NOW)
+    servers.note_replica_tick("r1", 1, 125, NOW)
+    servers.note_replica_tick("r1", 2, 121, NOW)
+
+    servers.begin_life(ready(2, 121, 120, PROMOTION), NOW + 1)
+    servers.note_replica_tick("r1", 2, 121, NOW + 1)
+
+    assert "past the fork at 120" in servers.replicas["r1"].refusal

@@ -105,6 +105,13 @@ READS_BY_REASON = Chart(
             ("reason_fresh_start",),
             about=_("Until its first tick a DBSvr knows nothing of earlier writes."),
         ),
+        Series(
+            "not_owner",
+            _("another DBSvr's user"),
+            "reason-not-owner",
+            ("reason_not_owner",),
+            about=_("A client came for a user whom another DBSvr owns: it cannot reach the owner, or has not heard of him."),
+        ),
     ),
 )
 LAG = Chart(

@@ -9,9 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.dbsvr import samples
-from apps.dbsvr.console.present import GONE, ProcessRow
+from apps.dbsvr.console.present import ProcessRow
 from apps.dbsvr.console.task_list import live_task_count
 from apps.dbsvr.quantities import lag
+from apps.dbsvr.replica_rules import IDLE
 from apps.dbsvr.state import State
 from tasksys_site.configuration import load
 
@@ -31,7 +32,7 @@ def steps(state: State, instance: str, processes: list[ProcessRow], language: st
     now = state.instances.get(instance)
     it = now.figures if now else None
     running = sum(process.well == "yes" for process in processes)
-    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in GONE} if it else {}
+    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in IDLE} if it else {}
     first = next(iter(lags), "r1")
     behind = lags.get(first)
     tasks = live_task_count(time.time())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -70,10 +71,13 @@ def look(now: float | None = None) -> Live:
 
 
 class FindingWords(NamedTuple):
+    """`where`: which DBSvr finds it; empty where there is one alone, or where it is not one DBSvr's."""
+
     level: str
     headline: str
     text: str
     since: str
+    where: str = ""
 
 
 class Rendered(NamedTuple):
@@ -86,6 +90,7 @@ class Rendered(NamedTuple):
     count: int
     values: dict[str, str]
     servers: list[present.ServerRow]
+    segments: list[present.SegmentRow]
     processes: list[present.ProcessRow]
     steps: list[five_minutes.StepShown]
     findings_html: str
@@ -96,6 +101,8 @@ class Rendered(NamedTuple):
         marks = {}
         for server in self.servers:
             values |= {f"server_{server.name}_{key}": text for key, text in server.values.items()}
+        for segment in self.segments:
+            values |= {f"segment_{segment.name}_{key}": text for key, text in segment.values.items()}
         for process in self.processes:
             values[f"process_{process.key}"] = process.word
             marks[f"process_{process.key}"] = process.well
@@ -144,12 +151,13 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
     words = []
     for finding in visible:
         sentence = say(finding, language, zone)
-        words.append(FindingWords(finding.level, sentence.headline, sentence.text, since_words(finding, state, language)))
+        since = since_words(finding, state, language)
+        words.append(FindingWords(finding.level, sentence.headline, sentence.text, since, where(finding, state.findings)))
     worst = light(state.findings)
     trouble = sum(finding.level not in ("ok", "notice") for finding in visible)
     newest = None if given.copied else samples.newest_at(HISTORY_STEP_S, instance)
     history_age_s = None if newest is None else max(0.0, time.time() - newest - HISTORY_STEP_S)
-    rows = present.processes(state, instance, history_age_s, language)
+    rows = present.processes(state, configuration().dbsvr.instances, history_age_s, language)
     context = {
         "light": worst,
         "word": level_words()[worst],
@@ -166,10 +174,19 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
         count=trouble,
         values=present.tiles(state.instances.get(instance), language, configuration().dbsvr.age_limit_ms) | canary,
         servers=present.server_rows(state.instances.get(instance), language),
+        segments=present.segment_rows(state, zone),
         processes=rows,
         steps=five_minutes.steps(state, instance, rows, language) if configuration().web.demo and not given.copied else [],
         findings_html=render_to_string("console/findings.html", context),
     )
+
+
+def where(finding: Finding, findings: Iterable[Finding]) -> str:
+    """The DBSvrs that find this, when there are several and the sentence does not say it."""
+    if not finding.instance or "dbsvr" in finding.facts or len(configuration().dbsvr.instances) < 2:
+        return ""
+    same = [it for it in findings if it is finding or (it.code, it.server, it.hidden_by) == (finding.code, finding.server, finding.code)]
+    return "DBSvr " + ", ".join(sorted({it.instance for it in same}))
 
 
 def since_words(finding: Finding, state: State, language: str) -> str:

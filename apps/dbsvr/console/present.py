@@ -6,7 +6,8 @@ Four nothings look different: 0 is known, "—" is not yet, "?" is unknown, and 
 
 from __future__ import annotations
 
-from datetime import tzinfo
+from collections.abc import Iterable
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
@@ -16,10 +17,12 @@ from apps.dbsvr.canary import READ_FOR_S
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import MASTER, Figures, ReplicaFigures
 from apps.dbsvr.quantities import clock, count, digits, duration, lag, share
+from apps.dbsvr.replica_rules import GONE, IDLE, PAST_THE_FORK
+from apps.dbsvr.segments import AWAY, HOME, NOBODY, TAKING, put_together
 from apps.dbsvr.state import InstanceNow, State
+from apps.dbsvr.stats import Endpoint, Takeover
 
 NOT_YET, UNKNOWN = "—", "?"
-GONE = ("silent", "down")
 STALE_AFTER_ROUNDS = 6
 
 
@@ -63,7 +66,7 @@ def tiles(now: InstanceNow | None, language: str, age_limit_ms: int) -> dict[str
         keys = ("share", "reads", "writes", "oldest", "lag", "users")
         return {f"{key}{line}": NOT_YET if not line else "" for key in keys for line in ("", "_sub")}
     it = now.figures
-    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in GONE}
+    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in IDLE}
     known = [value for value in lags.values() if value is not None]
     query = it.queues.get("query")
     safe = part(it.safe, it.reads, language)
@@ -116,12 +119,14 @@ def server_rows(now: InstanceNow | None, language: str) -> list[ServerRow]:
     it = now.figures
     rows = [_replica_row(name, replica, it, language) for name, replica in sorted(it.replicas.items())]
     words = {"up": _("healthy"), "starting": _("starting"), "down": _("no answer")}
+    state = words.get(it.master.state, it.master.state)
     master = {
-        "state": words.get(it.master.state, it.master.state),
+        "state": _("two masters") if it.master.warning else state,
+        "endpoint": _endpoints(it.master.endpoint, it.master.endpoints),
         "lag": _("is the master"),
         "reads": UNKNOWN if it.reads_master is None else digits(it.reads_master),
         "share": part(it.reads_master, it.reads, language),
-        "why": _reasons(it),
+        "why": _reasons(it) + (" · " + _("generation %(generation)s") % {"generation": it.generation} if (it.generation or 0) > 1 else ""),
     }
     return [*rows, ServerRow(MASTER, master)]
 
@@ -131,12 +136,15 @@ def _replica_row(name: str, replica: ReplicaFigures, it: Figures, language: str)
         "serving": _("healthy"),
         "catching_up": _("catching up"),
         "stopped": _("stopped"),
+        "refused": _("refused"),
         "silent": _("no answer"),
         "down": _("away"),
     }
-    unknown = replica.state in GONE or replica.lag_ms is None
+    unknown = replica.state in IDLE or replica.lag_ms is None
     behind = UNKNOWN if unknown else lag(replica.lag_ms or 0.0, language)
-    if unknown:
+    if replica.state == "refused":
+        why = _("it holds what the master lacks") if PAST_THE_FORK in replica.refusal else _("it has not shown yet that it goes along")
+    elif unknown:
         why = _("its lag is unknown")
     elif replica.state == "stopped":
         why = _("stopped: only for users who have not written since")
@@ -146,12 +154,60 @@ def _replica_row(name: str, replica: ReplicaFigures, it: Figures, language: str)
         why = _("nothing holds it back")
     values = {
         "state": words.get(replica.state, replica.state),
+        "endpoint": _endpoints(replica.endpoint, replica.endpoints),
         "lag": behind,
         "reads": UNKNOWN if replica.reads is None else digits(replica.reads),
         "share": part(replica.reads, it.reads, language),
         "why": why,
     }
     return ServerRow(name, values)
+
+
+def _endpoints(in_use: str, endpoints: tuple[Endpoint, ...]) -> str:
+    """The one in use, and how the others are."""
+    words = {"in use": _("in use"), "fit": _("ready"), "away": _("does not answer"), "unknown": _("not looked at")}
+    if len(endpoints) < 2:
+        return in_use or (endpoints[0].endpoint if endpoints else UNKNOWN)
+    return " · ".join(f"{it.endpoint} {words.get(it.state, it.state)}" for it in endpoints)
+
+
+class SegmentRow(NamedTuple):
+    name: str
+    values: dict[str, str]
+
+
+def segment_rows(state: State, zone: tzinfo) -> list[SegmentRow]:
+    """Who owns which users, over all DBSvrs."""
+    figures = {name: it.figures for name, it in state.instances.items() if it.figures is not None}
+    answering = {name for name, it in state.instances.items() if it.answers}
+    words = {HOME: _("at home"), AWAY: _("away from home"), TAKING: _("being taken over"), NOBODY: _("its owner does not answer")}
+    return [
+        SegmentRow(
+            it.name,
+            {
+                "users": f"{count(it.row.first)} – {count(it.row.last)}",
+                "home": it.row.home,
+                "owner": it.row.owner,
+                "epoch": count(it.row.epoch),
+                "state": words.get(it.state, _("unknown")),
+                "change": _change(it.last, state.judged_at, zone),
+            },
+        )
+        for it in put_together(figures, answering)
+    ]
+
+
+def _change(last: Takeover | None, now: float, zone: tzinfo) -> str:
+    if last is None or last.at is None:
+        return _("none seen")
+    causes = {
+        "taken over": _("taken over: its owner stood still"),
+        "given": _("given"),
+        "given back": _("given back"),
+        "configured": _("configured anew"),
+    }
+    at = clock(last.at, zone) if now - last.at < 86_400 else datetime.fromtimestamp(last.at, zone).strftime("%Y-%m-%d %H:%M")
+    return f"{at} {last.before} → {last.after}, {causes.get(last.cause, last.cause)}"
 
 
 def _reasons(it: Figures) -> str:
@@ -165,25 +221,19 @@ def _reasons(it: Figures) -> str:
         "spill": _("spill"),
         "aged": _("waited too long"),
         "fresh_start": _("just started"),
+        "not_owner": _("another DBSvr's user"),
     }
     found = sorted(((value, name) for name, value in it.reasons.items() if value >= 0.05), reverse=True)
     return " · ".join(f"{digits(value)} {words.get(name, name)}" for value, name in found[:4]) or _("it answers no reads")
 
 
-def processes(state: State, instance: str, history_age_s: float | None, language: str) -> list[ProcessRow]:
+def processes(state: State, instances: Iterable[str], history_age_s: float | None, language: str) -> list[ProcessRow]:
     """Every process that this page has evidence of, in words."""
     rows = [ProcessRow("web", _("web"), _("answers: you see this page"), "yes")]
     blind = any(finding.code == "console.blind" and not finding.subject for finding in state.findings)
     rows.append(ProcessRow("sampler", "sampler", _("no sample arrives") if blind else _("looks once a second"), "no" if blind else "yes"))
-    now = state.instances.get(instance)
-    it = now.figures if now else None
-    answers = now is not None and now.answers
-    word = _("answers") if answers else _("unknown: the sampler does not look") if blind else _("no answer")
-    rows.append(ProcessRow("front", f"front {instance}", word, "yes" if answers else "unknown" if blind else "no"))
-    if it is not None:
-        rows.append(_worker("master_db_svr", f"master_db_svr {instance}", answers, it.master.running, it.master.state))
-        for name, replica in sorted(it.replicas.items()):
-            rows.append(_worker(f"slave_db_svr_{name}", f"slave_db_svr {instance} {name}", answers, replica.running, replica.state))
+    for instance in instances:
+        rows += _dbsvr_processes(instance, state.instances.get(instance), blind)
     if history_age_s is None:
         word, well = _("no history yet"), "unknown"
     elif history_age_s <= 60:
@@ -191,6 +241,19 @@ def processes(state: State, instance: str, history_age_s: float | None, language
     else:
         word, well = _("history stands still for %(age)s") % {"age": duration(round(history_age_s) * 1000, language)}, "no"
     rows.append(ProcessRow("celery", _("Celery and broker"), word, well))
+    return rows
+
+
+def _dbsvr_processes(instance: str, now: InstanceNow | None, blind: bool) -> list[ProcessRow]:
+    it = now.figures if now else None
+    answers = now is not None and now.answers
+    word = _("answers") if answers else _("unknown: the sampler does not look") if blind else _("no answer")
+    rows = [ProcessRow(f"front_{instance}", f"front {instance}", word, "yes" if answers else "unknown" if blind else "no")]
+    if it is not None:
+        rows.append(_worker(f"master_db_svr_{instance}", f"master_db_svr {instance}", answers, it.master.running, it.master.state))
+        for name, replica in sorted(it.replicas.items()):
+            key = f"slave_db_svr_{instance}_{name}"
+            rows.append(_worker(key, f"slave_db_svr {instance} {name}", answers, replica.running, replica.state))
     return rows
 
 
@@ -205,6 +268,7 @@ def _worker(key: str, name: str, answers: bool, running: bool, state: str) -> Pr
         "serving": _("serves"),
         "catching_up": _("serves, its replica is late"),
         "stopped": _("runs, its replica is stopped"),
+        "refused": _("runs, its replica is refused"),
         "silent": _("runs, its database does not answer"),
         "down": _("runs, its database does not answer"),
     }

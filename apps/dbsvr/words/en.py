@@ -17,6 +17,11 @@ WHY_NO_ANSWER = {
     "login": "login refused",
     "garbled": "an answer that it does not understand",
 }
+CAUSES = {
+    "promotion": "another server was made the master",
+    "restore": "the master was restored to an earlier state",
+    "adoption": "an operator adopted a former master",
+}
 
 _STOPPED = "Replication on %(replica)s is stopped, without an error."
 _BROKE = "Replication on %(replica)s broke: %(error)s."
@@ -112,6 +117,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Look at the process slave_db_svr for %(replica)s of DBSvr %(dbsvr)s, and at its database.",
     ),
     "replica.silent/back": ("%(replica)s answers again.", "This ends after 5 good answers in a row."),
+    "replica.refused/fork": (
+        "Replica %(replica)s is refused: it holds writes that the master lacks.",
+        "It serves nothing, so nobody is shown them; the other servers take its reads. It will not heal by itself: "
+        "rebuild %(replica)s from the master, then say `python -m workers rebuilt %(replica)s --instance %(instance)s`, for each DBSvr.",
+    ),
+    "replica.refused/waiting": (
+        "Replica %(replica)s is not used by DBSvr %(dbsvr)s yet.",
+        "The reason: %(refusal)s. The other servers take its reads, and nobody sees old data. "
+        "If this stays, look where %(replica)s replicates from.",
+    ),
+    "replica.refused/back": ("Replica %(replica)s is used again.", "This ends after 5 good samples in a row."),
     "replicas.none/busy": (
         "No replica can serve.",
         "The master answers every read: %(most_share)s of the most it has managed. Reads stay right; they may become slow.",
@@ -141,6 +157,53 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "It is frozen or its disk is full. Lag figures are unknown until it commits again.",
     ),
     "master.beat/back": ("The master commits again.", "This ends when it has kept its beat for 10 s."),
+    "master.two/now": (
+        "Two databases take writes: whoever writes to the wrong one loses what he writes.",
+        "Said by the DBSvr: %(warning)s. The DBSvr itself writes only to its master. "
+        "Make the other one read_only, then rebuild it as a replica.",
+    ),
+    "master.two/back": ("Only one database takes writes again.", "This ends after 5 good samples in a row."),
+    "writes.lost/named": (
+        "%(writes)s acknowledged writes of DBSvr %(dbsvr)s are lost: %(cause)s.",
+        "It went on as generation %(generation)s without them. Their users see the state before. All of them stand in %(file)s, "
+        "with uid and event id: have them sent again with the same event ids. This ends after 24 h.",
+    ),
+    "writes.lost/some": (
+        "At least %(writes)s acknowledged writes of DBSvr %(dbsvr)s are lost: %(cause)s.",
+        "It went on as generation %(generation)s without them. Those that are known stand in %(file)s, with uid and event id: "
+        "have them sent again with the same event ids. More may be lost: compare with what the logic servers sent. This ends after 24 h.",
+    ),
+    "writes.lost/unnamed": (
+        "Acknowledged writes of DBSvr %(dbsvr)s may be lost: %(cause)s.",
+        "It went on as generation %(generation)s, and does not know what was acknowledged before. Compare with what the logic servers sent "
+        "shortly before, and have it sent again with the same event ids. This ends after 24 h.",
+    ),
+    "segment.away/taken": (
+        "Segment %(segment)s is with DBSvr %(owner)s instead of DBSvr %(home)s.",
+        "It was taken over at %(since_at)s because DBSvr %(home)s stood still. Its users are served, and nobody sees old data. "
+        "Look at DBSvr %(home)s; the segment goes back by itself when that is healthy.",
+    ),
+    "segment.away/given": (
+        "Segment %(segment)s is with DBSvr %(owner)s instead of DBSvr %(home)s.",
+        "It was given to it at %(since_at)s. Its users are served, and nobody sees old data. "
+        "It goes back by itself when DBSvr %(home)s is healthy.",
+    ),
+    "segment.away/unclear": (
+        "Segment %(segment)s is with DBSvr %(owner)s instead of DBSvr %(home)s.",
+        "So since %(since_at)s at the latest. Its users are served, and nobody sees old data. "
+        "It goes back by itself when DBSvr %(home)s is healthy.",
+    ),
+    "segment.taking/now": (
+        "DBSvr %(owner)s is taking segment %(segment)s over.",
+        "Its home is DBSvr %(home)s. Until the lease of the owner before has run out, its users are read from the master, "
+        "and clients repeat their writes. Nothing to do unless it lasts for more than 10 s.",
+    ),
+    "segment.none/now": (
+        "Segment %(segment)s has no owner that answers.",
+        "DBSvr %(owner)s is gone, and no other has taken the segment over. Its users' writes are refused; "
+        "their reads come from the master. Another DBSvr takes over as soon as clients ask it for these users, "
+        "but not twice within `dbsvr.hold_ms`. Bring DBSvr %(owner)s back.",
+    ),
     "queue.query.age/busy": (
         "Reads wait up to %(wait_ms)s.",
         "%(waiting)s wait. The master answers %(master_share)s of reads, %(most_share)s of the most it has managed. "

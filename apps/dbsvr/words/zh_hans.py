@@ -17,6 +17,11 @@ WHY_NO_ANSWER = {
     "login": "登录被拒",
     "garbled": "应答无法理解",
 }
+CAUSES = {
+    "promotion": "另一台服务器被提升为主库",
+    "restore": "主库被恢复到较早的状态",
+    "adoption": "运营人员采用了以前的主库",
+}
 
 _STOPPED = "%(replica)s 的复制已停止（无错误）。"
 _BROKE = "%(replica)s 的复制出错中断：%(error)s。"
@@ -93,6 +98,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "延迟未知，因此不让它服务。请检查 DBSvr %(dbsvr)s 的 %(replica)s 进程 slave_db_svr 及其数据库。",
     ),
     "replica.silent/back": ("%(replica)s 恢复应答。", "连续 5 次正常应答后本条消失。"),
+    "replica.refused/fork": (
+        "从库 %(replica)s 被拒用：它含有主库没有的写。",
+        "它不服务任何读，因此没有人会看到这些写；其读由其他服务器承担。不会自行恢复：请从主库重建 %(replica)s，"
+        "再对每个 DBSvr 执行 `python -m workers rebuilt %(replica)s --instance %(instance)s`。",
+    ),
+    "replica.refused/waiting": (
+        "DBSvr %(dbsvr)s 暂不使用从库 %(replica)s。",
+        "原因：%(refusal)s。其读由其他服务器承担，没有用户会看到旧数据。若持续不变，请检查 %(replica)s 从哪里复制。",
+    ),
+    "replica.refused/back": ("从库 %(replica)s 恢复使用。", "连续 5 次正常采样后本条消失。"),
     "replicas.none/busy": (
         "没有可用的从库。",
         "全部读由主库承担，已达历史最高的 %(most_share)s。结果仍然正确，但可能变慢。",
@@ -114,6 +129,48 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "master.down/back": ("主库恢复应答。", "中断 %(age_ms)s，期间 %(refused)s 次写返回 MASTERDOWN。连续 5 次提交后本条消失。"),
     "master.beat/late": ("主库连接正常，但已 %(age_ms)s没有提交。", "可能被冻结或磁盘已满。在恢复提交前，延迟数据未知。"),
     "master.beat/back": ("主库恢复提交。", "节拍正常 10 秒后本条消失。"),
+    "master.two/now": (
+        "有两个数据库可写：写到错误一方的数据会丢失。",
+        "DBSvr 报告：%(warning)s。DBSvr 自身只写入其主库。请将另一个设为 read_only，再将其重建为从库。",
+    ),
+    "master.two/back": ("又只有一个数据库可写。", "连续 5 次正常采样后本条消失。"),
+    "writes.lost/named": (
+        "DBSvr %(dbsvr)s 有 %(writes)s 次已确认的写丢失：%(cause)s。",
+        "它以世代 %(generation)s 继续运行，不含这些写；相关用户看到的是之前的状态。全部列在 %(file)s 中（含 uid 和 event id）："
+        "请用相同的 event id 重新发送。24 小时后本条消失。",
+    ),
+    "writes.lost/some": (
+        "DBSvr %(dbsvr)s 至少有 %(writes)s 次已确认的写丢失：%(cause)s。",
+        "它以世代 %(generation)s 继续运行，不含这些写。已知的列在 %(file)s 中（含 uid 和 event id）：请用相同的 event id 重新发送。"
+        "可能还有更多丢失：请与逻辑服务器发送过的内容核对。24 小时后本条消失。",
+    ),
+    "writes.lost/unnamed": (
+        "DBSvr %(dbsvr)s 可能有已确认的写丢失：%(cause)s。",
+        "它以世代 %(generation)s 继续运行，不知道之前确认过什么。请与逻辑服务器在此前不久发送的内容核对，并用相同的 event id 重新发送。"
+        "24 小时后本条消失。",
+    ),
+    "segment.away/taken": (
+        "号段 %(segment)s 在 DBSvr %(owner)s，而不在 DBSvr %(home)s。",
+        "于 %(since_at)s 因 DBSvr %(home)s 停滞而被接管；其用户正常服务，没有用户会看到旧数据。"
+        "请检查 DBSvr %(home)s；它恢复健康后号段会自行归还。",
+    ),
+    "segment.away/given": (
+        "号段 %(segment)s 在 DBSvr %(owner)s，而不在 DBSvr %(home)s。",
+        "于 %(since_at)s 被移交；其用户正常服务，没有用户会看到旧数据。DBSvr %(home)s 健康时会自行归还。",
+    ),
+    "segment.away/unclear": (
+        "号段 %(segment)s 在 DBSvr %(owner)s，而不在 DBSvr %(home)s。",
+        "最迟自 %(since_at)s 起如此；其用户正常服务，没有用户会看到旧数据。DBSvr %(home)s 健康时会自行归还。",
+    ),
+    "segment.taking/now": (
+        "DBSvr %(owner)s 正在接管号段 %(segment)s。",
+        "该号段属于 DBSvr %(home)s。在前一归属者的租约到期之前，其用户的读由主库承担，写由客户端重试。无需处理，若超过 10 秒请查看。",
+    ),
+    "segment.none/now": (
+        "号段 %(segment)s 没有能应答的归属者。",
+        "DBSvr %(owner)s 失联，也没有其他 DBSvr 接管；其用户的写被拒绝，读由主库承担。"
+        "只要有客户端向其他 DBSvr 请求这些用户，它就会接管，但在 `dbsvr.hold_ms` 内不超过一次。请恢复 DBSvr %(owner)s。",
+    ),
     "queue.query.age/busy": (
         "读最长等待 %(wait_ms)s。",
         "共 %(waiting)s 个在等；主库承担 %(master_share)s 的读，已达历史最高的 %(most_share)s。"
