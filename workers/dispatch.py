@@ -28,6 +28,7 @@ from workers.messages import (
     Endpoints,
     FromWorker,
     Leave,
+    PurgeCopy,
     Reads,
     Ready,
     ReplicaHealth,
@@ -40,6 +41,7 @@ from workers.messages import (
 )
 from workers.pair import Pair
 from workers.protocol import BadArgument, MasterDown, Overloaded, TimedOut
+from workers.purges import Purges
 from workers.queues import QueueGone
 from workers.replies import Replies
 from workers.requests import CLEAR, FINISH, READ, Gather, Request
@@ -47,6 +49,7 @@ from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.takeovers import Takeovers
 from workers.timelines import Known
+from workers.trail_book import TrailBook
 from workers.user_info import UserInfo
 from workers.watermark import Watermark
 from workers.worker_links import WorkerLinks
@@ -70,10 +73,12 @@ class Dispatch:
         queue_key: int,
         replica_names: list[str],
         watermark: Watermark,
+        trail_life_s: float,
         keep_lost: Callable[[int, list[AcknowledgedWrite]], str],
         log: logging.Logger,
     ) -> None:
-        """`keep_lost` puts lost writes of a generation where an operator finds them, and says where."""
+        """`trail_life_s`: how long a copy may live that comes of a read. `keep_lost` puts lost writes of a generation where an operator
+        finds them, and says where."""
         self.instance = instance
         self.run_id = secrets.randbits(32)
         self.started_at = time.time()
@@ -86,6 +91,8 @@ class Dispatch:
         """What the last break of the master's timeline has cost."""
         self._keep_lost = keep_lost
         self.pair = Pair(instance, settings, watermark.possessed)
+        self.trails = TrailBook(self.pair.ownership, trail_life_s, settings.max_stamps, time.monotonic())
+        self.purges = Purges()
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
         self.table: dict[int, Request] = {}
@@ -101,14 +108,14 @@ class Dispatch:
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
         self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
-        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.table, log)
+        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.trails, self.table, log)
         self._away: dict[str, str] = {}
         """Why a server cannot be used, as its worker said last."""
 
     # -- from clients
 
-    def accept_reads(self, client: Client, uids: Sequence[int], now: float, gather: Gather | None = None) -> None:
-        """One read for each user; answered together with a `gather`, else one after the other."""
+    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather | None = None) -> None:
+        """One read for each user; answered together with a `gather`, else one after the other. `node` may keep a copy."""
         table, expires_at_ms = self.table, int((now + self._deadline_s) * 1000)
         for place, uid in enumerate(uids):
             self._last_request_id += 1
@@ -121,6 +128,7 @@ class Dispatch:
                 self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
                 continue
             table[request.request_id] = request
+            request.node = node
             request.accept_number = self.users.accept_number
             write = client.writes.get(uid) if client.writes else None
             if write is not None:
@@ -137,7 +145,7 @@ class Dispatch:
         request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
-        if len(self.table) >= self._settings.backlog:
+        if len(self.table) + len(self.forwarding) >= self._settings.backlog:
             self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
             return
         if not self.pair.ownership.is_alone and self.pair.ownership.rows and not self.pair.is_ours(uid):
@@ -147,6 +155,7 @@ class Dispatch:
             self._replies.fail(request, MasterDown(self.servers.master.sentence))
             return
         self.table[request.request_id] = request
+        request.node = node
         request.event_id = event_id
         request.payload = payload
         if kind == CLEAR:
@@ -187,6 +196,7 @@ class Dispatch:
         reason: str | None = None
         if not self.servers.base:
             reason = "fresh_start"
+            request.accept_number = -1  # not for storing: nobody knows yet whose trail it would be on (INV 8)
         elif not self.pair.is_whole and not self._may_use_replicas(uid):
             reason = "not_owner"
             request.accept_number = -1  # nor is it for storing (INV 8)
@@ -194,6 +204,8 @@ class Dispatch:
             reason = "in_flight"
             request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
         else:
+            # Before the database is read: a write in between must find it on the trail (INV 9).
+            self.trails.note(uid, request.node, now)
             request.stamp = users.stamp(uid)
             if request.stamp <= self.servers.best_replica_tick:
                 self.counts.reads_safe += 1
@@ -258,7 +270,9 @@ class Dispatch:
         if link is None or not self.servers.master.is_ready:
             return  # its worker has just gone; the next life is handed everything undecided
         requests = {number: each for number, each in requests.items() if number in self.table and each.lane is None}
-        link.send_all([Write(each.request_id, each.uid, each.event_id, each.payload, each.kind == CLEAR) for each in requests.values()])
+        for each in requests.values():
+            self._plan_purge(each, now)
+        link.send_all([_payload(each) for each in requests.values()])
         for request in requests.values():
             if request.kind == FINISH:
                 self.lanes.finish.put(request, 1, now)
@@ -266,6 +280,15 @@ class Dispatch:
                 request.expires_at_ms = NEVER_MS  # its turn may come long after its client has given up waiting
                 self.lanes.clear.put(request, 1, now)
                 self._offer_clear_turn(now)
+
+    def _plan_purge(self, request: Request, now: float) -> None:
+        """Whose copies this write makes old. A write that is handed over once more purges whom it was to purge before, too."""
+        nodes, mask = self.trails.begin_write(request.uid, request.node, now)
+        if request.trail_mask is None:
+            request.purge_nodes, request.trail_mask = nodes, mask
+        else:
+            request.purge_nodes = sorted({*request.purge_nodes, *nodes})
+            request.trail_mask |= mask
 
     def may_have_work(self, server: str) -> bool:
         """May a ticket wait that this server's worker would take? Asked when it goes to sleep."""
@@ -488,6 +511,7 @@ class Dispatch:
 
     def _take_writes(self, frame: Writes, now: float) -> None:
         counts = self.counts
+        self.purges.note(frame.purges)
         if frame.tick:
             self._note_master_tick(frame.tick, now)
             self.acknowledged.note(
@@ -509,7 +533,7 @@ class Dispatch:
             counter["applied" if applied else "repeated"] += 1
             counts.write_latency.add((now - request.arrived) * 1000)
             # The stamp first, the reply after it (INV 1).
-            self._decide(request, frame.tick, now, answer)
+            self._decide(request, frame.tick, now, answer, applied)
         for request_id, code, sentence in frame.refused:
             request = self.table.get(request_id)
             if request is not None:
@@ -526,10 +550,16 @@ class Dispatch:
             if request is not None:
                 self._decide(request, None, now)
 
-    def _decide(self, request: Request, stamp: int | None, now: float, answer: bytes | None = None) -> None:
+    def _decide(self, request: Request, stamp: int | None, now: float, answer: bytes | None = None, applied: bool = False) -> None:
         """The outcome of a write is known: stamp, mark, reply, and those who waited for it. No answer: it was not begun."""
         self._close(request)
         self.users.decide_write(request.uid, stamp)
+        if not applied:
+            if request.trail_mask is not None:
+                self.trails.give_back(request.uid, request.trail_mask, now)
+        elif (request.answered or request.client.is_gone) and (link := self._links.get(MASTER)) is not None:
+            # Nobody sets the asker's node right: he has heard TIMEOUT, or is gone.
+            link.send(PurgeCopy(request.uid, request.node))
         if request.client.writes.get(request.uid) is request:
             del request.client.writes[request.uid]
         if request.kind == CLEAR:
@@ -598,12 +628,15 @@ class Dispatch:
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
         self.counts.turn(now)
+        self.trails.turn(now)
+        self.purges.look_around(now)
         self.servers.look_again(now)
         self._welcome_the_master()
         self._doubt_the_master(now)
         if not self.pair.ownership.is_alone:
             self.forwarding.look_around(now, self._deadline_s)
             self.takeovers.look_around(now)
+            self.takeovers.mirrors.look_around(now)
         self._move_up(now)
         self._replies.flush()
 
@@ -699,3 +732,7 @@ class Dispatch:
         self.table.pop(request.request_id, None)
         if request.lane is not None:
             request.lane.take(request)
+
+
+def _payload(request: Request) -> Write:
+    return Write(request.request_id, request.uid, request.event_id, request.payload, request.kind == CLEAR, request.purge_nodes)

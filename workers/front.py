@@ -66,7 +66,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.error("cannot listen: %s host=%s port=%d", why, instance.host, instance.port)
         return Exit.START_AGAIN
     memory = FrontMemory(configuration, name, log)
-    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
+    trail_life_s = (configuration.cache.copy_ttl_ms + settings.deadline_ms) / 1000
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, trail_life_s, memory.keep_lost, log)
     commands = Commands(dispatch, auth, settings.max_clients, log)
     parts.append(commands)
     path = local_socket_path(configuration, name)

@@ -65,7 +65,8 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "query": _queue(depths["query"], [lanes.master, lanes.replica], now),
             "clear": _queue(depths["clear"], [lanes.clear], now),
         },
-        "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight},
+        "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight, "trails": len(dispatch.trails)},
+        "purges": {"committed": dispatch.purges.committed, "trails_lost": list(dispatch.trails.lost(now))},
         "connections": {
             "now": connections,
             "accepted": dispatch.counts.connections_accepted,
@@ -77,6 +78,7 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "segments": dispatch.pair.as_json(boottime()),
         "takeovers": [takeover._asdict() for takeover in dispatch.pair.takeovers],
         "peers": dispatch.forwarding.as_json(now),
+        "mirror": dispatch.takeovers.mirrors.as_json(now),
     }
 
 

@@ -32,6 +32,7 @@ class ReplicaFigures(msgspec.Struct, frozen=True):
     running: bool = True
     """Its worker process exists: it has told its process id."""
     refusal: str = ""
+    endpoint: str = ""
     endpoints: tuple[Endpoint, ...] = ()
 
 
@@ -148,6 +149,7 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
                 reads=None if before is None else by_server.get(name, 0.0),
                 running=replica.pid is not None,
                 refusal=replica.refusal,
+                endpoint=replica.endpoint,
                 endpoints=replica.endpoints,
             )
             for name, replica in current.replicas.items()

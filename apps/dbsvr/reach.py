@@ -6,6 +6,7 @@ is back, one thread of the process asks PING meanwhile, ever less often, until i
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -13,6 +14,8 @@ import time
 from apps.dbsvr.breaker import Breaker
 from apps.dbsvr.connections import Connections, NoAnswer, NoConnection
 from workers.protocol import DBSvrError, Unreachable
+
+log = logging.getLogger(__name__)
 
 GOOD_TRIES = 3
 """Answers in a row before requests come back: a DBSvr that comes and goes is left alone until it stays."""
@@ -44,15 +47,16 @@ class Reach:
             return
         self._breaker.note_failure(time.monotonic())
         if self._breaker.is_open:
-            self._start_prober()
+            self._start_prober(error)
 
     def close(self) -> None:
         """The prober ends by itself, at the latest after PROBE_WITHIN_S; nobody waits for it."""
         self._ended.set()
 
-    def _start_prober(self) -> None:
+    def _start_prober(self, why: DBSvrError) -> None:
         with self._lock:
             if self._prober is None and not self._ended.is_set():
+                log.warning("DBSvr %s is left alone until it answers PING: %s", self._name, why)
                 self._prober = threading.Thread(target=self._probe, name=f"prober of DBSvr {self._name}", daemon=True)
                 self._prober.start()
 
@@ -67,5 +71,6 @@ class Reach:
             # Under the lock, so that whoever opens it again while this thread ends starts another.
             with self._lock:
                 if not self._breaker.is_open:
+                    log.warning("DBSvr %s is asked again", self._name)
                     self._prober = None
                     return

@@ -182,8 +182,8 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
 
 
 def where(finding: Finding, findings: Iterable[Finding]) -> str:
-    """The DBSvrs that find this, when there are several."""
-    if not finding.instance or len(configuration().dbsvr.instances) < 2:
+    """The DBSvrs that find this, when there are several and the sentence does not say it."""
+    if not finding.instance or "dbsvr" in finding.facts or len(configuration().dbsvr.instances) < 2:
         return ""
     same = [it for it in findings if it is finding or (it.code, it.server, it.hidden_by) == (finding.code, finding.server, finding.code)]
     return "DBSvr " + ", ".join(sorted({it.instance for it in same}))

@@ -202,7 +202,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Segment %(segment)s has no owner that answers.",
         "DBSvr %(owner)s is gone, and no other has taken the segment over. Its users' writes are refused; "
         "their reads come from the master. Another DBSvr takes over as soon as clients ask it for these users, "
-        "but not twice within 30 s. Bring DBSvr %(owner)s back.",
+        "but not twice within `dbsvr.hold_ms`. Bring DBSvr %(owner)s back.",
     ),
     "queue.query.age/busy": (
         "Reads wait up to %(wait_ms)s.",

@@ -169,7 +169,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "segment.none/now": (
         "号段 %(segment)s 没有能应答的归属者。",
         "DBSvr %(owner)s 失联，也没有其他 DBSvr 接管；其用户的写被拒绝，读由主库承担。"
-        "只要有客户端向其他 DBSvr 请求这些用户，它就会接管，但 30 秒内不超过一次。请恢复 DBSvr %(owner)s。",
+        "只要有客户端向其他 DBSvr 请求这些用户，它就会接管，但在 `dbsvr.hold_ms` 内不超过一次。请恢复 DBSvr %(owner)s。",
     ),
     "queue.query.age/busy": (
         "读最长等待 %(wait_ms)s。",
