@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.clients import CLIENT, Load, Run, final_states, unanswered
+from tests.consistency.clients import CLIENT, Load, Run, final_states
 from tests.consistency.history import READ, WRITE, Operation, judge
 from tests.stack.asking import Asked
 from tests.stack.gateway import Gateway
@@ -20,7 +20,7 @@ from tests.stack.locks import HeldLock
 from tests.stack.operating import operate
 from tests.stack.pair_client import PairClient
 from tests.stack.pair_stack import PairStack
-from tests.stack.recovery import first_answer_after, longest_gap
+from tests.stack.recovery import first_answer_after, longest_gap, without_answer
 from tests.stack.segments import OF_A, OF_B, are_balanced, causes, segment, state_of, wait_until_balanced
 from tests.stack.task_client import NODE, TaskClient
 from tests.stack.waiting import eventually
@@ -184,6 +184,72 @@ def test_a_forwarded_write_at_a_locked_row_holds_up_no_other(pair: PrivateStack)
     assert stuck.answer["applied"]
 
 
+def test_a_deletion_that_waits_for_its_turn_keeps_no_segment_from_being_given(pair: PrivateStack) -> None:
+    a, b = TaskClient(pair, instance="a"), TaskClient(pair, instance="b")
+    a.finish(OF_A, "before")
+    lock = HeldLock(pair.master, f"SELECT * FROM user_state WHERE uid = {OF_A} FOR UPDATE", "tasksys_user")
+    deletion = Asked(pair, "TASK.CLEAR", OF_A, NODE, "clear", instance="a")
+    eventually(lambda: pair.stats("a")["clears"]["total"] == 1)
+    began = time.monotonic()
+
+    assert a.ask("TASK.GIVE", "of-a", "b") > 0
+
+    assert time.monotonic() - began < LATE * 1.0
+    lock.release()
+    assert isinstance(deletion.answer, redis.ResponseError), "its client hears that it is to come again"
+    assert eventually(lambda: cleared(b, OF_A, "clear")).applied
+    a.close()
+
+
+def cleared(client: TaskClient, uid: int, event_id: str) -> Any:
+    try:
+        return client.clear(uid, event_id)
+    except DBSvrError:
+        return None
+
+
+def test_a_moved_segment_is_at_home_where_it_was_moved(pair: PrivateStack) -> None:
+    """Clients like logic nodes see no error, and nobody asks it back."""
+
+    def incident() -> None:
+        for to in ("b", "a", "b"):
+            assert operate(pair, "move", "of-a", to).returncode == 0
+            eventually(lambda to=to: state_of(pair, to, "of-a") == "ours")
+            until = time.monotonic() + 2.5  # longer than hold_ms and give_back_after_ms
+            eventually(lambda until=until: time.monotonic() > until)
+            assert state_of(pair, to, "of-a") == "ours"
+
+    history = run_through(pair, incident)
+
+    assert without_answer(history) == []
+    assert [cause for _, cause in causes(pair, "a")] == ["moved"] * 3
+
+
+def test_configuration_of_segments_changed(pair: PrivateStack) -> None:
+    """The rows are the truth until `segments apply`, then they are the configuration's; a user who changes hands keeps all he has."""
+    between = OF_A - 50
+    old, new = f"last = {OF_A}", f"last = {between - 1}"
+
+    def incident() -> None:
+        for file in pair.directory.glob("tasksys*.toml"):
+            file.write_text(file.read_text().replace(old, new).replace(f"first = {OF_A + 1}", f"first = {between}"))
+        for name in pair.dbsvrs:
+            for process in pair.dbsvrs[name].processes:
+                process.stop()
+                process.start()
+            eventually(lambda name=name: state_of(pair, name, f"of-{name}") == "ours", within_s=30)
+        assert segment(pair, "a", "of-a")["last"] == OF_A, "restarting alone changes nothing"
+        assert operate(pair, "segments", "apply").returncode == 0
+        eventually(lambda: segment(pair, "a", "of-a").get("last") == between - 1)
+        wait_until_balanced(pair)
+
+    run_through(pair, incident)
+
+    b = TaskClient(pair, instance="b")
+    eventually(lambda: b.get(between).reason != "not_owner")
+    assert segment(pair, "b", "of-b")["first"] == between
+
+
 # --- the owner is killed, frozen, and back
 
 
@@ -286,7 +352,7 @@ def test_owner_returns_and_the_halves_are_balanced_again_without_an_error(make_s
 
     gap_s = longest_gap(history, back_at, balanced_at, is_of_a, WRITE)
     print_figures("owner back", balanced_after=balanced_at - back_at, longest_gap_between_writes=gap_s)
-    assert unanswered(history) == []
+    assert without_answer(history) == []
     violations = judge([*history], final_states(stack))
     assert [each for each in violations if "nobody sent" not in each.promise] == []
     client.close()
@@ -349,7 +415,7 @@ def test_link_between_the_two_cut_while_both_live(two_hosts: PairStack, way: str
     history = run_through(stack, incident)
 
     assert causes(stack, "a") == causes(stack, "b") == []
-    assert unanswered(history) == [], "each client found the owner"
+    assert without_answer(history) == [], "each client found the owner"
 
 
 def test_clients_see_different_halves_while_both_see_the_database(pair: PrivateStack) -> None:

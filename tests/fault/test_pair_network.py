@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.clients import CLIENT, Load, Run, final_states, unanswered
+from tests.consistency.clients import CLIENT, Load, Run, final_states
 from tests.consistency.history import READ, WRITE, Operation, double_applications, lost_and_invented, stale_reads, two_faced_versions
 from tests.stack.leftovers import assert_nothing_is_left
-from tests.stack.recovery import first_answer_after
+from tests.stack.recovery import first_answer_after, without_answer
 from tests.stack.segments import OF_A, are_balanced, causes, state_of, wait_until_balanced
 from tests.stack.task_client import TaskClient
 from tests.stack.two_hosts import TwoHosts, two_hosts
@@ -112,7 +112,7 @@ def test_the_way_between_the_two_leads_nowhere_while_both_see_the_database(stack
 
     history = run_through(stack, 42, incident)
 
-    assert unanswered(history) == [], "each client found the owner"
+    assert without_answer(history) == [], "each client found the owner"
 
 
 def test_the_owners_way_to_the_database_leads_nowhere(stack: PrivateStack, hosts: TwoHosts) -> None:
