@@ -145,7 +145,7 @@ class Dispatch:
         request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
-        if len(self.table) >= self._settings.backlog:
+        if len(self.table) + len(self.forwarding) >= self._settings.backlog:
             self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
             return
         if not self.pair.ownership.is_alone and self.pair.ownership.rows and not self.pair.is_ours(uid):
@@ -398,6 +398,7 @@ class Dispatch:
                 if link.server != MASTER:
                     link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
+        self._to_hand_over.clear()  # what this turn was about to hand over comes after what is older
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
             request.may_have_happened = True

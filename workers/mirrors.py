@@ -20,13 +20,13 @@ class Mirrors:
         self._pair = pair
         self._book = book
         self._forwarding = forwarding
-        self._mirrors = {name: Mirror(book, functools.partial(self._ask, name)) for name in forwarding.peers}
+        self._mirrors = {name: Mirror(book, functools.partial(self._tell, name)) for name in forwarding.peers}
         self._followed: list[str] = []
         self.heard = 0
         forwarding.on_greeting(self._begin)
 
-    def _ask(self, peer: str, words: list[bytes], take: Take) -> bool:
-        return self._forwarding.ask(peer, words, take, time.monotonic())
+    def _tell(self, peer: str, words: list[bytes], take: Take) -> bool:
+        return self._forwarding.tell(peer, words, take, time.monotonic())
 
     def _begin(self, peer: str) -> None:
         self._mirrors[peer].begin(self._followed)

@@ -46,10 +46,14 @@ def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> 
 
 
 def replace(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> None:
-    """Let the rows be those of the configuration. Every segment gets an epoch above all before, so that its owner takes it anew."""
+    """Let the rows be those of the configuration. Every segment gets an epoch above all before, so that its owner takes it anew.
+
+    A lease never becomes shorter: who owned the users before may count on the longer one still.
+    """
     connection.execute("BEGIN")
-    epochs = [int(epoch) for (epoch,) in connection.execute("SELECT epoch FROM segment_owner FOR UPDATE")]
-    epoch = max(epochs, default=0) + 1
+    before = connection.execute("SELECT epoch, lease_ms FROM segment_owner FOR UPDATE")
+    epoch = max((int(row[0]) for row in before), default=0) + 1
+    lease_ms = max([lease_ms, *(int(row[1]) for row in before)])
     connection.execute("DELETE FROM segment_owner")
     for it in segments:
         connection.execute(

@@ -26,6 +26,7 @@ from workers.protocol import (
     MAX_BATCH_UIDS,
     Change,
     DBSvrError,
+    MasterDown,
     NotOwner,
     Snapshot,
     TimedOut,
@@ -43,11 +44,12 @@ SHARE_OF_A_TRY = 1 / 3
 LEAST_WAIT_S = 0.05
 """A shorter wait, at the end of a deadline, says nothing about who did not answer in it."""
 
-GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner)
+GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner, MasterDown)
 """The errors after which another DBSvr is asked at once.
 
-Not OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less. Not MASTERDOWN:
-both have the same master. These two are waited out where they were said. All other errors would be said everywhere.
+MASTERDOWN too: perhaps the master is out of the owner's reach alone, and only those who ask the other let it take the users over. Not
+OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less; that is waited out where
+it was said. All other errors would be said everywhere.
 """
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
