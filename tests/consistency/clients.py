@@ -279,6 +279,11 @@ class ThroughDbInterface(Plain):
 MANNERS: tuple[type[Plain], ...] = (Plain, Pipelined, Plain, Duplicating, Plain, Impatient)
 
 
+def unanswered(history: list[Operation]) -> list[Operation]:
+    """Operations that had no answer, other than of those who did not wait for one."""
+    return [each for each in history if each.state is None and MANNERS[each.client % len(MANNERS)] is not Impatient]
+
+
 def operation_of(seen: tuple[int, str, int, float, float], answer: object, event_id: str, connection: int, place: int) -> Operation:
     """What was seen by whom of whom, from when to when; and the answer, or None or an error where none came."""
     if isinstance(answer, DBSvrError) and not answer.retryable:
