@@ -12,21 +12,17 @@ from workers.user_info import UserInfo
 
 def plain_fence() -> None:
     """Who owns what is looked at in the write transaction, and not held."""
-    from workers import write_batches
-    from workers.messages import SegmentRow
+    from workers import store
 
-    def look(connection: Any, instance: str) -> list[SegmentRow]:
-        columns = "segment, first_uid, last_uid, home, owner, epoch, lease_ms"
-        return [SegmentRow(*row) for row in connection.execute(f"SELECT {columns} FROM segment_owner WHERE owner = %s", (instance,))]
-
-    write_batches.lock_owned = look
+    lock_owned = store.lock_owned
+    store.lock_owned = lambda instance: lock_owned(instance).replace(" LOCK IN SHARE MODE", "")
 
 
 def no_fence() -> None:
     """What the front has accepted is written, whoever owns the user by then."""
     from workers.write_batches import WriteBatches
 
-    WriteBatches._fence = lambda self, writes: (writes, [])  # type: ignore[assignment,method-assign]
+    WriteBatches._fence = lambda self, writes, owned: (writes, [])  # type: ignore[assignment,method-assign]
 
 
 def without_lease() -> None:
@@ -74,11 +70,11 @@ def stops_after_loading() -> None:
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 4
-    load_users = store.load_users
+    load = store.load
 
     def stopping(*rest: Any) -> Any:
-        loaded = load_users(*rest)
+        loaded = load(*rest)
         os.kill(os.getpid(), signal.SIGSTOP)
         return loaded
 
-    store.load_users = stopping
+    store.load = stopping
