@@ -19,7 +19,7 @@ from pathlib import Path
 
 import redis as redis_py
 
-from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, replicate
+from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, grant_on_tables, replicate
 from deploy.local.ports import free_ports
 from deploy.local.redis import RedisServer
 from deploy.local.server_process import ServerFailed, wait_until
@@ -167,11 +167,13 @@ class PrivateStack:
             sql = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
             if sql.strip():
                 self.master.execute(sql, "tasksys_user")
+        grant_on_tables(self.master, self.configuration().databases.accounts)
 
     def migrate(self) -> None:
         """All tables of both schemas, by Django's migrations."""
         for alias in ("default", "userdata"):
             self.manage("migrate", f"--database={alias}", "--verbosity=0")
+        grant_on_tables(self.master, self.configuration().databases.accounts)
 
     def manage(self, *arguments: str) -> str:
         """Run `manage.py …` against this stack; what it printed. ServerFailed with its output when it fails."""
