@@ -152,6 +152,21 @@ class PrivateStack:
         command = [sys.executable, "-m", "workers", process, "--instance", instance, *arguments]
         return StackProcess(f"{process}-{self._others}", command, self.directory / f"{process}-{self._others}.log", self.environment)
 
+    def celery(self, queue: str, concurrency: int = 8) -> StackProcess:
+        """A Celery worker of that queue, as in production; not started, and for the caller to end."""
+        self._others += 1
+        name = f"celery-{queue}-{self._others}"
+        command = [sys.executable, "-m", "celery", "-A", "tasksys_site.celery", "worker", "-Q", queue, "-n", f"{name}@%h"]
+        command += ["--pool", "threads", "--concurrency", str(concurrency), "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+        return StackProcess(name, command, self.directory / f"{name}.log", self.environment)
+
+    def beat(self) -> StackProcess:
+        """Celery's beat; as above."""
+        self._others += 1
+        command = [sys.executable, "-m", "celery", "-A", "tasksys_site.celery", "beat", "--loglevel", "INFO", "--pidfile="]
+        command += ["--schedule", str(self.directory / f"beat-{self._others}.schedule")]
+        return StackProcess("beat", command, self.directory / f"beat-{self._others}.log", self.environment)
+
     def start_databases(self) -> None:
         """Master and replicas, replicating, with schemas and accounts, and no tables yet."""
         self.master.start()

@@ -25,7 +25,10 @@ class Rows(NamedTuple):
     flush: bool = False
 
 
-def why(readmission: Readmission, at: float, node: Node = Node(), **rows: Rows) -> str:
+IN_USE = Node()
+
+
+def why(readmission: Readmission, at: float, node: Node = IN_USE, **rows: Rows) -> str:
     unfinished = {name.replace("_", "-").replace("every", "*"): it for name, it in rows.items()}
     return readmission.judge(at, [node], unfinished)[node.name]
 
