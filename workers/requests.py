@@ -64,12 +64,15 @@ class Request:
         "lane",
         "line_moment",
         "may_have_happened",
+        "node",
         "payload",
         "place",
+        "purge_nodes",
         "reason",
         "reply",
         "request_id",
         "stamp",
+        "trail_mask",
         "uid",
         "waits_for_replication",
     )
@@ -94,6 +97,10 @@ class Request:
         self.event_id = ""
         self.payload = b""
         self.followers: list[Request] | None = None
+        self.node = ""
+        self.trail_mask: int | None = None
+        """The trail as it was before this write was handed over; None while it was not."""
+        self.purge_nodes: list[str] = []
         self.may_have_happened = False
         """An earlier life of the master's worker was handed this write, and ended."""
 

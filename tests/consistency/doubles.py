@@ -21,8 +21,13 @@ the same test passes with the intact product.
 | INV 7 ageing | `WithoutAgeing` | test_invariants: a frozen replica worker |
 | INV 7 a read batch between write batches | `WritesAlwaysFirst` | test_invariants: busy writers |
 | INV 7 old clears get a turn | `NoClearTurns` | test_invariants: busy writers |
+| INV 12 the fence is a lock | `PlainFence` (with `StopsAfterLoading`) | test_pair_invariants: an owner stopped inside its transaction |
+| INV 12 writes are fenced | `NoFence` (with `StopsBeforeWriting`) | test_pair_invariants: an owner stopped before its transaction |
+| INV 13 an owner has a lease | `WithoutLease` | test_pair_invariants: an owner that sees no master |
+| INV 13 who takes over waits it out | `WithoutLeaseWait` | test_pair_invariants: the same |
+| INV 13 a takeover raises the floor | `WithoutTakeoverFloor` | test_pair_invariants: an owner killed while replicas lag |
 
-`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `SlowToSayIdle` and `OftenRebased` break nothing: they
+`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowToSayIdle` and `OftenRebased` break nothing: they
 bring about, every time, what happens seldom, and the product must stand it.
 """
 
@@ -37,6 +42,14 @@ from collections.abc import Callable
 from typing import Any
 
 from deploy.local.private_stack import PrivateStack, StackProcess
+from tests.consistency.pair_doubles import (
+    no_fence,
+    plain_fence,
+    stops_after_loading,
+    without_lease,
+    without_lease_wait,
+    without_takeover_floor,
+)
 from workers.messages import Frame, Idle, Write, Writes
 from workers.user_info import UserInfo
 
@@ -296,13 +309,13 @@ def stops_in_transaction() -> None:
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 8
-    load_users = store.load_users
+    load = store.load
 
     def stopping(*rest: Any) -> Any:
         _stop_myself()
-        return load_users(*rest)
+        return load(*rest)
 
-    store.load_users = stopping
+    store.load = stopping
 
 
 # --- a replica's worker
@@ -337,7 +350,7 @@ def slow_to_say_idle() -> None:
 
     def slow(self: Any, frame: Frame) -> None:
         if isinstance(frame, Idle):
-            self.flush()
+            self.flush()  # or its answers would come as late, and nobody would ask meanwhile
             time.sleep(0.05)
         hold(self, frame)
 
@@ -383,6 +396,12 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (off_by_one, (REPLICA_WORKER,)),
     (slow_to_say_idle, (MASTER_WORKER, REPLICA_WORKER)),
     (without_run_id, (MASTER_WORKER, REPLICA_WORKER)),
+    (plain_fence, (MASTER_WORKER,)),
+    (no_fence, (MASTER_WORKER,)),
+    (stops_after_loading, (MASTER_WORKER,)),
+    (without_lease, (FRONT, MASTER_WORKER)),
+    (without_lease_wait, (MASTER_WORKER,)),
+    (without_takeover_floor, (FRONT,)),
 )
 DOUBLES = {break_it.__name__.title().replace("_", ""): (break_it, processes) for break_it, processes in _ALL}
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.model.cases import CASES
-from tests.model.explore import explore
+from tests.model.cases import CASES, Case
+from tests.model.explore import Finding, explore
+from tests.model.pair_cases import PAIR_CASES, PairCase
 
 
 def main() -> int:
@@ -18,16 +19,20 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="only those of the unit layer")
     chosen = parser.parse_args()
     surprises = 0
-    for case in CASES:
+    for case in (*CASES, *PAIR_CASES):
         if chosen.name.lower() not in case.name.lower() or (chosen.quick and not case.is_quick):
             continue
         print(case.name, flush=True)
-        finding = explore(case.scenario, case.rules)
+        finding = _explored(case)
         print(f"  {finding}", flush=True)
         if not case.is_met_by(finding):
             surprises += 1
             print(f"  NOT AS EXPECTED: {f'it must break {case.breaks}' if case.breaks else 'all promises must hold'}", flush=True)
     return 1 if surprises else 0
+
+
+def _explored(case: Case | PairCase) -> Finding:
+    return case.explore() if isinstance(case, PairCase) else explore(case.scenario, case.rules)
 
 
 if __name__ == "__main__":

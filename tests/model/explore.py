@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from tests.model.configuration import Rules, Scenario
 from tests.model.promises import Violation, judge
@@ -35,15 +36,38 @@ class Finding:
         return "\n".join(lines)
 
 
+class OneStep(Protocol):
+    """Something happens: a sentence, and the state that it leads to."""
+
+    @property
+    def sentence(self) -> str: ...
+
+    @property
+    def state(self) -> Hashable: ...
+
+
+AnyStep = TypeVar("AnyStep", bound=OneStep)
+
+
 def explore(scenario: Scenario, rules: Rules, most_states: int = 3_000_000) -> Finding:
-    began = time.monotonic()
     first = first_state(scenario.replicas, scenario.events)
-    came_from: dict[State, tuple[State, str] | None] = {first: None}
+    return search(first, lambda state: steps(state, scenario, rules), judge, most_states)
+
+
+def search(
+    first: Hashable,
+    next_steps: Callable[..., Iterable[AnyStep]],
+    judge_step: Callable[[AnyStep], Violation | None],
+    most_states: int = 3_000_000,
+) -> Finding:
+    """`next_steps` of a state are whatever can happen next."""
+    began = time.monotonic()
+    came_from: dict[Hashable, tuple[Hashable, str] | None] = {first: None}
     todo = deque([first])
     while todo:
         state = todo.popleft()
-        for step in steps(state, scenario, rules):
-            violation = judge(step)
+        for step in next_steps(state):
+            violation = judge_step(step)
             if violation is not None:
                 way = (*_way_to(state, came_from), step.sentence)
                 return Finding(BROKEN, len(came_from), time.monotonic() - began, violation, way)
@@ -62,7 +86,7 @@ def steps(state: State, scenario: Scenario, rules: Rules) -> Iterator[Step]:
     yield from database_steps(state, scenario, rules)
 
 
-def _way_to(state: State, came_from: dict[State, tuple[State, str] | None]) -> tuple[str, ...]:
+def _way_to(state: Hashable, came_from: dict[Hashable, tuple[Hashable, str] | None]) -> tuple[str, ...]:
     way: list[str] = []
     before = came_from[state]
     while before is not None:

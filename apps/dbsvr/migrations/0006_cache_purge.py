@@ -10,7 +10,7 @@ SQL = Path(__file__).resolve().parent.parent / "sql" / "user_tables_4_cache_purg
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dbsvr", "0006_not_owner")]
+    dependencies = [("dbsvr", "0005_segments")]
     operations = [
         migrations.RunSQL(
             sql=SQL.read_text(encoding="utf-8"),
