@@ -156,7 +156,7 @@ class Commands:
         replicas = self._dispatch.servers.replicas
         if name not in replicas:
             raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
-        client.pending.append(b":%d\r\n" % self._dispatch.accept_rebuilt(name))
+        client.pending.append(b":%d\r\n" % self._dispatch.time.accept_rebuilt(name))
 
     # -- what every client of the Redis protocol may say
 

@@ -18,11 +18,10 @@ from tasksys_site.configuration import DBSvr
 from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
 from workers.lanes import Lanes
-from workers.lost_writes import SHOWN, Acknowledged, AcknowledgedWrite, LostWrites
+from workers.lost_writes import AcknowledgedWrite
 from workers.messages import (
     MASTER_ONLY,
     NEVER_MS,
-    Base,
     ClearTurn,
     Down,
     Endpoints,
@@ -48,7 +47,7 @@ from workers.requests import CLEAR, FINISH, READ, Gather, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.takeovers import Takeovers
-from workers.timelines import Known
+from workers.timekeeper import Timekeeper
 from workers.trail_book import TrailBook
 from workers.user_info import UserInfo
 from workers.watermark import Watermark
@@ -86,10 +85,6 @@ class Dispatch:
         self._log = log
         self.users = UserInfo(settings.max_stamps)
         self.servers = Servers(replica_names, settings.spill_ms, watermark)
-        self.acknowledged = Acknowledged()
-        self.lost: LostWrites | None = None
-        """What the last break of the master's timeline has cost."""
-        self._keep_lost = keep_lost
         self.pair = Pair(instance, settings, watermark.possessed)
         self.trails = TrailBook(self.pair.ownership, trail_life_s, settings.max_stamps, time.monotonic())
         self.purges = Purges()
@@ -100,6 +95,7 @@ class Dispatch:
         self._last_request_id = 0
         self._deadline_s = settings.deadline_ms / 1000
         self._links = WorkerLinks(self._end_turn)
+        self.time = Timekeeper(self.servers, self.users, self._links, self.counts, keep_lost, log)
         self._unwelcomed: WorkerLink | None = None
         self._began_at = time.monotonic()
         # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
@@ -109,8 +105,6 @@ class Dispatch:
         self._replies = Replies(self.counts.errors)
         self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
         self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.trails, self.table, log)
-        self._away: dict[str, str] = {}
-        """Why a server cannot be used, as its worker said last."""
 
     # -- from clients
 
@@ -355,53 +349,33 @@ class Dispatch:
         elif isinstance(frame, Writes):
             self._take_writes(frame, now)
         elif isinstance(frame, Ticked):
-            self._note_tick(link, frame.generation, frame.tick, now)
+            self.time.note_tick(link, frame.generation, frame.tick, now)
         elif isinstance(frame, Ready):
             self._begin_life(frame, now)
         elif isinstance(frame, Down):
-            self._say_away(link.server, frame.sentence)
-            self.servers.note_down(link.server, frame.sentence, now)
+            self.time.note_down(link.server, frame, now)
         elif isinstance(frame, ReplicaHealth):
-            self._note_switch(link.server, self.servers.replicas[link.server].endpoint, frame.endpoint)
-            self.servers.note_health(link.server, frame)
+            self.time.note_health(link.server, frame)
         elif isinstance(frame, Segments):
             self.takeovers.note(frame)
         elif isinstance(frame, Endpoints):
-            self._note_endpoints(link.server, frame)
-        if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
-            del self._away[link.server]
-            self._log.info("a server can be used again server=%s", link.server)
+            self.time.note_endpoints(link.server, frame)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
         self._replies.flush()
 
-    def _say_away(self, server: str, sentence: str) -> None:
-        """Once, not at every try of its worker."""
-        if self._away.get(server) != sentence:
-            self._away[server] = sentence
-            self._log.warning('a server cannot be used server=%s why="%s"', server, sentence)
-
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
-        self._note_switch(MASTER, self.servers.master.endpoint, ready.endpoint)
         if ready.cause:
             self.pair.forget()
-        beginning = self.servers.begin_life(ready, now)
-        if beginning.ended is not None:
-            self._begin_generation(ready, beginning.ended)
-        if beginning.is_new_base:
-            self.users.raise_floor(ready.tick, "start")
-            self.acknowledged.begin(ready.tick)
+        if self.time.begin_life(ready, now).is_new_base:
             self.lanes.set_generation(ready.generation)
-            for link in self._links.all():
-                if link.server != MASTER:
-                    link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
         self._to_hand_over.clear()  # what this turn was about to hand over comes after what is older
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
-            request.may_have_happened = True
+            request.may_have_happened = request.trail_mask is not None  # it was handed over before
             # It may have been committed before the fresh tick, and never after it by anyone but us.
             self.users.raise_stamp(request.uid, ready.tick)
             if request.answered and request.kind == FINISH:
@@ -410,59 +384,6 @@ class Dispatch:
                 self._hand_over(request)
         for request in reads:
             self._send_read(request, request.reason, now)
-
-    def _note_switch(self, server: str, before: str, endpoint: str) -> None:
-        if before and before != endpoint:
-            self.counts.switches[server] += 1
-            self._log.warning("a server is reached by another endpoint server=%s endpoint=%s before=%s", server, endpoint, before)
-
-    def _begin_generation(self, ready: Ready, ended: Known) -> None:
-        """The master's timeline has broken: old stamps mean nothing any more, and what it lacks is lost (and named)."""
-        self.users.begin_generation(ready.tick)
-        ticks = max(0, ended.tick - ready.fork_tick)
-        writes, is_complete = self.acknowledged.after(ready.fork_tick)
-        is_complete = is_complete or not ticks
-        self.counts.generation_rises[ready.cause] += 1
-        self.counts.lost_writes += len(writes)
-        self._log.error(
-            "a new generation begins generation=%d cause=%s endpoint=%s fork_tick=%d ended_generation=%d newest_tick=%d ticks_lost=%d"
-            " writes_lost=%d complete=%s",
-            ready.generation,
-            ready.cause,
-            ready.endpoint,
-            ready.fork_tick,
-            ended.generation,
-            ended.tick,
-            ticks,
-            len(writes),
-            "yes" if is_complete else "no",
-        )
-        file = self._keep_lost(ended.generation, writes) if writes else ""
-        for write in writes[:SHOWN]:
-            self._log.error("an acknowledged write is lost uid=%d event_id=%s", write.uid, write.event_id)
-        if len(writes) > SHOWN:
-            self._log.error("more acknowledged writes are lost more=%d file=%s", len(writes) - SHOWN, file)
-        self.lost = LostWrites(ready.generation, ready.cause, ready.fork_tick, ticks, len(writes), is_complete, writes[:SHOWN], file)
-
-    def _tell_base(self) -> None:
-        for link in self._links.all():
-            if link.server != MASTER and self.servers.replicas[link.server].is_admitted:
-                link.send(Base(self.servers.generation, self.servers.base))
-
-    def _note_endpoints(self, server: str, frame: Endpoints) -> None:
-        view = self.servers.master if server == MASTER else self.servers.replicas[server]
-        view.endpoints = frame.endpoints
-        if server == MASTER and frame.warning != self.servers.master.warning:
-            self.servers.master.warning = frame.warning
-            if frame.warning:
-                self._log.error('two masters take writes why="%s"', frame.warning)
-            else:
-                self._log.info("only one master takes writes again")
-
-    def accept_rebuilt(self, name: str) -> bool:
-        """An operator says that this replica was rebuilt from the master. False when it was not refused for a fork."""
-        self._log.warning("an operator says that a replica was rebuilt replica=%s", name)
-        return self.servers.accept_rebuilt(name)
 
     def _follows(self, request: Request) -> bool:
         first = self._clears.get((request.uid, request.event_id))
@@ -474,7 +395,7 @@ class Dispatch:
             # On its way when a new generation began: it may show what the database has lost.
             frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
-            self._note_tick(link, frame.generation, frame.tick, now)
+            self.time.note_tick(link, frame.generation, frame.tick, now)
             counts.read_batches[server].add(len(frame.answers))
             by_master, reason = server == MASTER, None
             give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
@@ -513,8 +434,8 @@ class Dispatch:
         counts = self.counts
         self.purges.note(frame.purges)
         if frame.tick:
-            self._note_master_tick(frame.tick, now)
-            self.acknowledged.note(
+            self.time.note_master_tick(frame.tick, now)
+            self.time.acknowledged.note(
                 frame.tick,
                 [
                     AcknowledgedWrite(request.uid, request.event_id)
@@ -577,28 +498,6 @@ class Dispatch:
         for follower in followers:
             if follower.kind == READ and not follower.answered:
                 self._route(follower, now)
-
-    def _note_tick(self, link: WorkerLink, generation: int, tick: int, now: float) -> None:
-        if link.server == MASTER:
-            self._note_master_tick(tick, now)
-            return
-        replica = self.servers.replicas[link.server]
-        shown, refusal = replica.tick, replica.refusal
-        if generation == self.servers.generation:
-            self.counts.shown.note(generation, tick, now)
-        if self.servers.note_replica_tick(link.server, generation, tick, now):
-            link.send(Base(self.servers.generation, self.servers.base if replica.is_admitted else 0))
-        if shown is not None and replica.tick is not None and replica.tick < shown:
-            self._log.warning("a replica went back: it was restored replica=%s from_tick=%d tick=%d", link.server, shown, replica.tick)
-        if replica.past_fork and replica.refusal != refusal:
-            self._log.error('a replica is refused replica=%s why="%s"', link.server, replica.refusal)
-        self.users.forget_passed(each.tick for each in self.servers.replicas.values())
-
-    def _note_master_tick(self, tick: int, now: float) -> None:
-        self.servers.note_master_tick(tick, now)
-        if (base := self.servers.next_base()) is not None:
-            self.servers.set_base(base)
-            self._tell_base()
 
     # -- from the timer
 

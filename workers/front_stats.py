@@ -74,7 +74,7 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "refused": dispatch.counts.connections_refused,
         },
         "floor_rises": dict(dispatch.users.floor_rises),
-        "lost": _lost(dispatch.lost),
+        "lost": _lost(dispatch.time.lost),
         "segments": dispatch.pair.as_json(boottime()),
         "takeovers": [takeover._asdict() for takeover in dispatch.pair.takeovers],
         "peers": dispatch.forwarding.as_json(now),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from apps.dbsvr.stats import Endpoint, Lost, Segment, Stats, Takeover
+from apps.dbsvr.stats import Endpoint, Lost, MirrorTo, Peer, Segment, Stats, Takeover
 
 MAX_GAP_S = 3.0
 """Counters further apart than this give no rate: the mean over a gap would be shown as if it were this second's."""
@@ -85,6 +85,8 @@ class Figures(msgspec.Struct, frozen=True):
     lost: Lost | None = None
     segments: dict[str, Segment] = {}
     takeovers: tuple[Takeover, ...] = ()
+    peers: dict[str, Peer] = {}
+    mirror: dict[str, MirrorTo] = {}
 
     @property
     def replica_reads(self) -> float | None:
@@ -178,4 +180,6 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
         lost=current.lost,
         segments=current.segments,
         takeovers=current.takeovers,
+        peers=current.peers,
+        mirror=current.mirror,
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import redis as redis_py
 
-from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, replicate
+from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, grant_on_tables, replicate
 from deploy.local.ports import free_ports
 from deploy.local.redis import RedisServer
 from deploy.local.server_process import ServerFailed, wait_until
@@ -169,6 +169,21 @@ class PrivateStack:
         log = self.directory / f"{process}-{self._others}.log"
         return StackProcess(f"{process}-{self._others}", command, log, self._environments[instance])
 
+    def celery(self, queue: str, concurrency: int = 8) -> StackProcess:
+        """A Celery worker of that queue, as in production; not started, and for the caller to end."""
+        self._others += 1
+        name = f"celery-{queue}-{self._others}"
+        command = [sys.executable, "-m", "celery", "-A", "tasksys_site.celery", "worker", "-Q", queue, "-n", f"{name}@%h"]
+        command += ["--pool", "threads", "--concurrency", str(concurrency), "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+        return StackProcess(name, command, self.directory / f"{name}.log", self.environment)
+
+    def beat(self) -> StackProcess:
+        """Celery's beat; as above."""
+        self._others += 1
+        command = [sys.executable, "-m", "celery", "-A", "tasksys_site.celery", "beat", "--loglevel", "INFO", "--pidfile="]
+        command += ["--schedule", str(self.directory / f"beat-{self._others}.schedule")]
+        return StackProcess("beat", command, self.directory / f"beat-{self._others}.log", self.environment)
+
     def start_databases(self) -> None:
         """Master and replicas, replicating, with schemas and accounts, and no tables yet."""
         self.master.start()
@@ -184,11 +199,13 @@ class PrivateStack:
             sql = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
             if sql.strip():
                 self.master.execute(sql, "tasksys_user")
+        grant_on_tables(self.master, self.configuration().databases.accounts)
 
     def migrate(self) -> None:
         """All tables of both schemas, by Django's migrations."""
         for alias in ("default", "userdata"):
             self.manage("migrate", f"--database={alias}", "--verbosity=0")
+        grant_on_tables(self.master, self.configuration().databases.accounts)
 
     def manage(self, *arguments: str) -> str:
         """Run `manage.py …` against this stack; what it printed. ServerFailed with its output when it fails."""

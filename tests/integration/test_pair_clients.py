@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from apps.dbsvr.db_interface import DbInterface
+from apps.dbsvr.stats import decode_stats
 from deploy.local.private_stack import SECOND_HALF, PrivateStack
 from tests.stack.waiting import eventually
 from workers.protocol import Change, DBSvrError, Snapshot
@@ -55,6 +56,14 @@ def test_every_user_is_asked_of_his_owner_and_a_batch_of_both(pair: PrivateStack
     assert all(isinstance(it, Snapshot) and it.reason != "not_owner" for it in answers)
     assert forwarded(pair) == 0, "nothing went to the wrong one"
     assert client.explain(OF_B)["uid"] == OF_B
+
+
+def test_the_console_understands_what_a_dbsvr_tells_of_the_pair(pair: PrivateStack) -> None:
+    with pair.client(instance="b") as client:
+        told = decode_stats(client.execute_command("TASK.STATS"))
+
+    assert {name: (row.home, row.owner) for name, row in told.segments.items()} == {"of-a": ("a", "a"), "of-b": ("b", "b")}
+    assert told.peers.keys() == told.mirror.keys() == {"a"}
 
 
 def test_writes_around_the_death_of_their_owner_count_exactly_once_each(pair: PrivateStack, client: DbInterface) -> None:

@@ -13,7 +13,7 @@ from apps.dbsvr.console import present
 from apps.dbsvr.figures import figures
 from apps.dbsvr.segments import AWAY, HOME, NOBODY, TAKING, UNKNOWN, put_together
 from apps.dbsvr.state import InstanceNow, State
-from apps.dbsvr.stats import Segment, Takeover
+from apps.dbsvr.stats import MirrorTo, Peer, Segment, Takeover
 from tasksys_site.configuration import MAX_UID
 from tests.unit.samples_of_a_dbsvr import START, healthy, stats
 from workers.pair import Takeover as SeenByTheFront
@@ -104,3 +104,20 @@ def test_the_table_of_servers_shows_a_refused_replica_and_a_second_master() -> N
     assert forked["master"]["state"] == "two masters"
     assert "generation 2" in forked["master"]["why"]
     assert "not shown yet" in rows_of(state="refused", refusal="the DBSvr has no fresh tick yet")["r1"]["why"]
+
+
+def test_the_ways_between_the_dbsvrs_show_connection_writes_and_mirror() -> None:
+    a = healthy(peers={"b": Peer("up", forwarded=1_200, failed=3)}, mirror={"b": MirrorTo(lag_ms=0.4, is_level=True)})
+    b = healthy(peers={"a": Peer("silent")}, mirror={"a": MirrorTo(lag_ms=1_500.0, is_level=False)})
+    state = State(1, START, instances={"a": InstanceNow(a, START, answers=True), "b": InstanceNow(b, START, answers=True)})
+    blind = State(1, START, instances={"a": InstanceNow(a, START, answers=False)})
+
+    with override("en"):
+        rows = [row.values for row in present.way_rows(state, "en")]
+        (unknown,) = present.way_rows(blind, "en")
+
+    assert rows == [
+        {"way": "a → b", "state": "connected", "forwarded": "1,200 · 3 failed", "mirror": "level"},
+        {"way": "b → a", "state": "owes answers", "forwarded": "0", "mirror": "1.5 s behind"},
+    ]
+    assert unknown.values == {"way": "a → b", "state": "?", "forwarded": "?", "mirror": "?"}

@@ -66,7 +66,7 @@ def look(now: float | None = None) -> Live:
     finding = Finding("console.blind", UNKNOWN, "", state.judged_at, "all", {"since_at": state.judged_at})
     blind = {name: InstanceNow(it.figures, it.at, answers=False) for name, it in state.instances.items()}
     # Told anew every five seconds: for how long is all that still changes.
-    believed = State(state.seq, now, UNKNOWN, (finding,), blind, state.most, state.canary)
+    believed = State(state.seq, now, UNKNOWN, (finding,), blind, state.most, state.canary, state.cache)
     return Live(f"{state.seq}-blind-{age_s // 5:.0f}", believed, age_s, copied)
 
 
@@ -91,6 +91,7 @@ class Rendered(NamedTuple):
     values: dict[str, str]
     servers: list[present.ServerRow]
     segments: list[present.SegmentRow]
+    ways: list[present.SegmentRow]
     processes: list[present.ProcessRow]
     steps: list[five_minutes.StepShown]
     findings_html: str
@@ -103,6 +104,8 @@ class Rendered(NamedTuple):
             values |= {f"server_{server.name}_{key}": text for key, text in server.values.items()}
         for segment in self.segments:
             values |= {f"segment_{segment.name}_{key}": text for key, text in segment.values.items()}
+        for way in self.ways:
+            values |= {f"way_{way.name}_{key}": text for key, text in way.values.items()}
         for process in self.processes:
             values[f"process_{process.key}"] = process.word
             marks[f"process_{process.key}"] = process.well
@@ -175,6 +178,7 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
         values=present.tiles(state.instances.get(instance), language, configuration().dbsvr.age_limit_ms) | canary,
         servers=present.server_rows(state.instances.get(instance), language),
         segments=present.segment_rows(state, zone),
+        ways=present.way_rows(state, language),
         processes=rows,
         steps=five_minutes.steps(state, instance, rows, language) if configuration().web.demo and not given.copied else [],
         findings_html=render_to_string("console/findings.html", context),

@@ -171,6 +171,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "DBSvr %(owner)s 失联，也没有其他 DBSvr 接管；其用户的写被拒绝，读由主库承担。"
         "只要有客户端向其他 DBSvr 请求这些用户，它就会接管，但在 `dbsvr.hold_ms` 内不超过一次。请恢复 DBSvr %(owner)s。",
     ),
+    "peer.away/now": (
+        "DBSvr %(dbsvr)s 到不了 DBSvr %(owner)s，而后者对我们有应答。",
+        "到达 %(dbsvr)s 的、属于 %(owner)s 的用户的写会以 NOTOWNER 被拒；能到达 %(owner)s 的客户端不受影响。移交的号段不会带上足迹。"
+        "请检查两者之间的网络、两台主机上的 `dbsvr.instances` 以及密钥。",
+    ),
+    "peer.away/back": ("DBSvr %(dbsvr)s 又能到达 DBSvr %(owner)s。", "连续 5 次正常采样后本条消失。"),
     "queue.query.age/busy": (
         "读最长等待 %(wait_ms)s。",
         "共 %(waiting)s 个在等；主库承担 %(master_share)s 的读，已达历史最高的 %(most_share)s。"
@@ -213,6 +219,35 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "承诺被破坏：探针的一个事件被应用了两次。",
         "于 %(last_at)s 在 %(server)s 的应答中发现（24 小时内共 %(violations)s 轮）。是否有别人在写保留用户？"
         "版本详情见 Celery 日志。最后一次之后一小时结束。",
+    ),
+    "cache.out/one": (
+        "缓存节点 %(node)s 自 %(since_at)s 起没有应答。",
+        "它的用户由下一个节点服务，不会看到旧数据；它连续应答数秒并完成清除后自动恢复使用。请检查其 Redis 和主机，或在“缓存”页排空它。",
+    ),
+    "cache.out/all": (
+        "所有缓存节点都没有应答：%(node)s 自 %(since_at)s 起。",
+        "所有读由 DBSvr 承担，数据库压力增大，但不会看到旧数据。请检查各节点的 Redis 和主机。",
+    ),
+    "cache.purges/node": (
+        "缓存节点 %(node)s 的清除自 %(since_at)s 起在等待。",
+        "其上可能还有 %(purges)s 份旧数据，清除之前没有人使用该节点，其用户由下一个节点服务。请查看缓存同步中心的日志。",
+    ),
+    "cache.purges/every": (
+        "面向所有缓存节点的清除自 %(since_at)s 起在等待。",
+        "任何节点上都可能有旧数据（%(purges)s 份），清除之前不使用任何节点，由 DBSvr 服务。请查看缓存同步中心的日志。",
+    ),
+    "cache.center/idle": (
+        "缓存同步中心自 %(since_at)s 起没有工作。",
+        "目前没有等待的清除；写操作仍会自行清除它能连上的节点。请检查队列 purge 的 Celery 进程、beat 和消息代理。",
+    ),
+    "cache.center/waiting": (
+        "缓存同步中心自 %(since_at)s 起没有工作，且有清除在等待。",
+        "恢复之前没有人使用有等待清除的节点，不会看到旧数据。请检查队列 purge 的 Celery 进程、beat 和消息代理。",
+    ),
+    "cache.violation": (
+        "承诺被破坏：缓存节点 %(node)s 上有旧数据。",
+        "检查程序于 %(last_at)s 发现（24 小时内共 %(violations)s 次）。请排空 %(node)s，并保留其日志和 web 日志；"
+        "该用户的已知情况见“缓存”页。最后一次之后一小时结束。",
     ),
     "console.blind": (
         "自 %(since_at)s 起本页看不到 DBSvr %(dbsvr)s。",
