@@ -10,14 +10,8 @@ That everybody is served in the end (INV 7) is not explored: that takes time, an
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from tests.model.search import Violation
 from tests.model.state import AWAY, Step, user_state
-
-
-class Violation(NamedTuple):
-    promise: str
-    sentence: str
 
 
 def judge(step: Step) -> Violation | None:
