@@ -18,6 +18,11 @@ from tasksys_site.configuration import in_project, load
 
 ROLL_UP, DELETE_OLD, CANARY = "apps.dbsvr.roll_up", "apps.dbsvr.delete_old_samples", "apps.dbsvr.canary_round"
 
+PURGE_NOW, SWEEP, PURGE_NODE, PURGE_EVERYWHERE, PROBE_NODES, CHECK_COPIES, DELETE_OLD_CHECKS = (
+    f"apps.cachesync.tasks.{name}"
+    for name in ("purge_now", "sweep", "purge_node", "purge_everywhere", "probe_nodes", "check_copies", "delete_old_checks")
+)
+
 configuration = load()
 _timeouts = {"socket_timeout": 1.0, "socket_connect_timeout": 1.0, "retry_on_timeout": False}
 
@@ -35,13 +40,23 @@ app.conf.update(
     worker_hijack_root_logger=False,
     timezone="UTC",
     task_default_queue="sample",
-    task_routes={"apps.dbsvr.*": {"queue": "sample"}},
+    task_routes={
+        "apps.dbsvr.*": {"queue": "sample"},
+        CHECK_COPIES: {"queue": "sample"},
+        DELETE_OLD_CHECKS: {"queue": "sample"},
+        # Purges have a worker of their own: nothing else may keep them waiting.
+        "apps.cachesync.*": {"queue": "purge"},
+    },
     beat_schedule_filename=str(in_project(configuration.var_dir) / "celerybeat-schedule"),
     # A schedule entry that found no worker expires before its next one comes: they do not pile up.
     beat_schedule={
         "roll-up-10": {"task": ROLL_UP, "schedule": 10.0, "args": (10,), "options": {"expires": 9}},
         "roll-up-60": {"task": ROLL_UP, "schedule": 60.0, "args": (60,), "options": {"expires": 55}},
         "roll-up-600": {"task": ROLL_UP, "schedule": 600.0, "args": (600,), "options": {"expires": 500}},
+        "sweep-purges": {"task": SWEEP, "schedule": 1.0, "options": {"expires": 2}},
+        "probe-cache-nodes": {"task": PROBE_NODES, "schedule": 1.0, "options": {"expires": 2}},
+        "check-copies": {"task": CHECK_COPIES, "schedule": 1.0, "options": {"expires": 2}},
+        "delete-old-checks": {"task": DELETE_OLD_CHECKS, "schedule": 300.0, "options": {"expires": 280}},
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
     },
 )
@@ -51,4 +66,4 @@ if configuration.canary.users:
         "schedule": float(configuration.canary.every_s),
         "options": {"expires": configuration.canary.every_s - 1},
     }
-app.autodiscover_tasks(["apps.dbsvr"])
+app.autodiscover_tasks(["apps.dbsvr", "apps.cachesync"])

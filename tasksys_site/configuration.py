@@ -218,9 +218,16 @@ class Cache(Section):
         CacheNode(name="node-1", url="redis://127.0.0.1:7401/0"),
         CacheNode(name="node-2", url="redis://127.0.0.1:7402/0"),
     )
-    copy_ttl_ms: int = Field(1_000, ge=100)
-    """How long a copy lives. One second, until purges reach every node that may hold one."""
+    """The nodes of a new installation; later ones are added in the console. A changed address here is taken over."""
+    copy_ttl_ms: int = Field(300_000, ge=100)
+    """How long a copy lives."""
     timeout_ms: int = Field(250, ge=10)
+    purge_before_answer_ms: int = Field(100, ge=1)
+    """How long an answer to a write waits for purges on other nodes; the cache sync center does what is left."""
+    purge_grace_ms: int = Field(2_000, ge=200)
+    """A node with an unfinished purge older than this is used by nobody (INV 11)."""
+    check_one_in: int = Field(100, ge=0)
+    """One write in so many is followed on all nodes by the cache checker; 0: none."""
 
     @model_validator(mode="after")
     def _names_differ(self) -> Cache:
@@ -229,6 +236,8 @@ class Cache(Section):
             raise ValueError(f"cache node names must differ: {', '.join(names)}")
         if len({node.url for node in self.nodes}) != len(names):
             raise ValueError("cache nodes must differ in their url: two names for one Redis would share its copies")
+        if "none" in names:
+            raise ValueError("no cache node can be named none: that is what a request says that uses no node")
         return self
 
 

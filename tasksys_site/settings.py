@@ -104,22 +104,8 @@ DATABASES = {
 }
 DATABASE_ROUTERS = ["tasksys_site.routing.TableRouter"]
 
-# One alias a cache node, named like the node. Errors are never ignored: a failed purge must not look like a done one.
-# One alias must not share a pool with another, so each URL stands for one node only.
-CACHES: dict[str, Any] = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    **{
-        node.name: {
-            "BACKEND": "django_redis.cache.RedisCache",
-            "LOCATION": node.url,
-            "OPTIONS": {
-                "SOCKET_CONNECT_TIMEOUT": configuration.cache.timeout_ms / 1000,
-                "SOCKET_TIMEOUT": configuration.cache.timeout_ms / 1000,
-            },
-        }
-        for node in configuration.cache.nodes
-    },
-}
+# The cache nodes are no aliases: operators add and remove them while all runs. See apps.cachesync.nodes.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

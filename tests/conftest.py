@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from deploy.local.private_stack import Endpoints, PrivateStack
+from deploy.local.private_stack import Endpoints, PrivateStack, Views
 from tests import session
 from tests.consistency.doubles import break_on_purpose
 from tests.stack.leftovers import assert_nothing_is_left
+from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import WebProcess
 
 LAYERS = ("unit", "integration", "api", "browser", "fault", "consistency", "setup")
@@ -54,7 +55,8 @@ def stack(session_stack: PrivateStack) -> Iterator[PrivateStack]:
 def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., PrivateStack]]:
     """Stacks of the test's own, pipeline only (no Django, no Redis); ended with the test, and nothing may be left of them.
 
-    `double` names doubles of tests.consistency, joined by "+": processes that break the protocol on purpose.
+    `as_on_two_hosts`: a PairStack. `double` names doubles of tests.consistency, joined by "+": processes that break the protocol on
+    purpose.
     `before` is called when the databases run and nothing of the DBSvr does.
     """
     made: list[PrivateStack] = []
@@ -65,10 +67,15 @@ def make_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         endpoints: Endpoints | None = None,
         before: Callable[[PrivateStack], object] | None = None,
         instances: Sequence[str] = ("a",),
+        views: Views | None = None,
+        as_on_two_hosts: bool = False,
         **settings: object,
     ) -> PrivateStack:
-        stack = PrivateStack(
-            tmp_path_factory.mktemp("stack"), replicas=replicas, settings=settings, endpoints=endpoints, instances=instances
+        directory = tmp_path_factory.mktemp("stack")
+        stack = (
+            PairStack(directory, replicas=replicas, settings=settings)
+            if as_on_two_hosts
+            else PrivateStack(directory, replicas=replicas, settings=settings, endpoints=endpoints, instances=instances, views=views)
         )
         made.append(stack)
         break_on_purpose(stack, double)
@@ -94,12 +101,14 @@ def django_on_stack(session_stack: PrivateStack, django_db_blocker: DjangoDbBloc
     """
     from django.db import connections
 
+    from apps.cachesync.task_interface import task_interface
     from apps.tasks.watch import watch
 
     (session_stack.directory / "static").mkdir(exist_ok=True)  # whitenoise warns of a missing one
     with django_db_blocker.unblock():
         yield session_stack
         watch.stop()
+        task_interface().close()
         connections.close_all()
 
 

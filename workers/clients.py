@@ -50,6 +50,7 @@ class Client(asyncio.Protocol):
         """The name of the DBSvr whose front this is; what comes from there is never forwarded."""
         self.client_id = 0
         self._leaving = False
+        self.is_gone = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -60,6 +61,7 @@ class Client(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
+        self.is_gone = True
         self.pending.clear()
         self._commands.dismiss(self)
 

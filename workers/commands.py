@@ -16,11 +16,13 @@ import msgspec
 from workers.clients import Client
 from workers.dispatch import Dispatch
 from workers.front_stats import explain, stats
+from workers.mirror import decode_part
 from workers.protocol import MAX_BATCH_UIDS, BadArgument, NotAuthenticated, parse_changes, parse_event_id, parse_node, parse_uid
 from workers.requests import CLEAR, FINISH, Gather
 
 Words: TypeAlias = "list[bytes]"
 Command: TypeAlias = Callable[["Commands", Client, Words, float], None]
+LONGEST_BLOCK_MS = 60_000
 BEFORE_AUTH = (b"AUTH", b"HELLO", b"QUIT")
 
 
@@ -86,18 +88,16 @@ class Commands:
     def _get(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 3:
             raise BadArgument("usage: TASK.GET uid node")
-        parse_node(words[2])
-        self._dispatch.accept_read(client, parse_uid(words[1]), now)
+        self._dispatch.accept_reads(client, (parse_uid(words[1]),), parse_node(words[2]), now)
 
     def _mget(self, client: Client, words: Words, now: float) -> None:
         if not 3 <= len(words) <= 2 + MAX_BATCH_UIDS:
             raise BadArgument(f"usage: TASK.MGET node uid [uid …], at most {MAX_BATCH_UIDS} uids")
-        parse_node(words[1])
+        node = parse_node(words[1])
         uids = [parse_uid(word) for word in words[2:]]
         gather = Gather(client, len(uids))
         client.pending.append(gather)
-        for place, uid in enumerate(uids):
-            self._dispatch.accept_read(client, uid, now, gather, place)
+        self._dispatch.accept_reads(client, uids, node, now, gather)
 
     def _finish(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 5:
@@ -131,6 +131,24 @@ class Commands:
             raise BadArgument("usage: TASK.GIVE segment to")
         self._dispatch.takeovers.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
 
+    def _mirror(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 2 or not client.peer:
+            raise BadArgument("TASK.MIRROR is what one DBSvr says to another")
+        try:
+            part = decode_part(words[1])
+        except msgspec.MsgspecError as error:
+            raise BadArgument(f"not a part of a mirror: {error}") from error
+        mirrors = self._dispatch.takeovers.mirrors
+        mirrors.hear(client.peer, part, now)
+        client.pending.append(b":%d\r\n" % mirrors.heard)
+
+    def _purges(self, client: Client, words: Words, now: float) -> None:
+        blocks = len(words) == 4 and words[2].upper() == b"BLOCK" and words[3].isdigit()
+        if not (blocks or len(words) == 2) or not words[1].isdigit():
+            raise BadArgument("usage: TASK.PURGES number [BLOCK ms]")
+        wait_ms = min(int(words[3]), LONGEST_BLOCK_MS) if blocks else 0
+        self._dispatch.purges.wait(client, int(words[1]), now + wait_ms / 1000)
+
     def _rebuilt(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 2:
             raise BadArgument("usage: TASK.REBUILT replica")
@@ -138,7 +156,7 @@ class Commands:
         replicas = self._dispatch.servers.replicas
         if name not in replicas:
             raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
-        client.pending.append(b":%d\r\n" % self._dispatch.accept_rebuilt(name))
+        client.pending.append(b":%d\r\n" % self._dispatch.time.accept_rebuilt(name))
 
     # -- what every client of the Redis protocol may say
 
@@ -231,7 +249,9 @@ class Commands:
         b"TASK.CLEAR": _clear,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
+        b"TASK.PURGES": _purges,
         b"TASK.PEER": _peer,
+        b"TASK.MIRROR": _mirror,
         b"TASK.GIVE": _give,
         b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,

@@ -127,6 +127,18 @@ class Connection:
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
+    def rows_of_all(self, statements: Iterable[str]) -> list[tuple[tuple[Any, ...], ...]]:
+        """Reading statements without parameters, in one packet and in their order; the rows of each, parsed."""
+        raw = self._raw
+        try:
+            raw.query(";".join(statements))
+            results = [raw.store_result().fetch_row(0)]
+            while raw.next_result() == 0:
+                results.append(raw.store_result().fetch_row(0))
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+        return results
+
     def execute_all(self, statements: Iterable[bytes]) -> None:
         """Changing statements, one after the other, in as few packets as the server takes. One that fails ends it:
         what stands after it is not executed, also in its packet."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,16 +18,16 @@ from tasksys_site.configuration import DBSvr
 from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
 from workers.lanes import Lanes
-from workers.lost_writes import SHOWN, Acknowledged, AcknowledgedWrite, LostWrites
+from workers.lost_writes import AcknowledgedWrite
 from workers.messages import (
     MASTER_ONLY,
     NEVER_MS,
-    Base,
     ClearTurn,
     Down,
     Endpoints,
     FromWorker,
     Leave,
+    PurgeCopy,
     Reads,
     Ready,
     ReplicaHealth,
@@ -40,13 +40,15 @@ from workers.messages import (
 )
 from workers.pair import Pair
 from workers.protocol import BadArgument, MasterDown, Overloaded, TimedOut
+from workers.purges import Purges
 from workers.queues import QueueGone
 from workers.replies import Replies
 from workers.requests import CLEAR, FINISH, READ, Gather, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.takeovers import Takeovers
-from workers.timelines import Known
+from workers.timekeeper import Timekeeper
+from workers.trail_book import TrailBook
 from workers.user_info import UserInfo
 from workers.watermark import Watermark
 from workers.worker_links import WorkerLinks
@@ -70,10 +72,12 @@ class Dispatch:
         queue_key: int,
         replica_names: list[str],
         watermark: Watermark,
+        trail_life_s: float,
         keep_lost: Callable[[int, list[AcknowledgedWrite]], str],
         log: logging.Logger,
     ) -> None:
-        """`keep_lost` puts lost writes of a generation where an operator finds them, and says where."""
+        """`trail_life_s`: how long a copy may live that comes of a read. `keep_lost` puts lost writes of a generation where an operator
+        finds them, and says where."""
         self.instance = instance
         self.run_id = secrets.randbits(32)
         self.started_at = time.time()
@@ -81,11 +85,9 @@ class Dispatch:
         self._log = log
         self.users = UserInfo(settings.max_stamps)
         self.servers = Servers(replica_names, settings.spill_ms, watermark)
-        self.acknowledged = Acknowledged()
-        self.lost: LostWrites | None = None
-        """What the last break of the master's timeline has cost."""
-        self._keep_lost = keep_lost
         self.pair = Pair(instance, settings, watermark.possessed)
+        self.trails = TrailBook(self.pair.ownership, trail_life_s, settings.max_stamps, time.monotonic())
+        self.purges = Purges()
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
         self.table: dict[int, Request] = {}
@@ -93,6 +95,7 @@ class Dispatch:
         self._last_request_id = 0
         self._deadline_s = settings.deadline_ms / 1000
         self._links = WorkerLinks(self._end_turn)
+        self.time = Timekeeper(self.servers, self.users, self._links, self.counts, keep_lost, log)
         self._unwelcomed: WorkerLink | None = None
         self._began_at = time.monotonic()
         # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
@@ -101,33 +104,34 @@ class Dispatch:
         self._clears: dict[tuple[int, str], Request] = {}
         self._replies = Replies(self.counts.errors)
         self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
-        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.table, log)
-        self._away: dict[str, str] = {}
-        """Why a server cannot be used, as its worker said last."""
+        self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.trails, self.table, log)
 
     # -- from clients
 
-    def accept_read(self, client: Client, uid: int, now: float, gather: Gather | None = None, place: int = 0) -> None:
-        self._last_request_id += 1
-        request = Request(self._last_request_id, READ, uid, client, now, int((now + self._deadline_s) * 1000))
-        if gather is None:
-            client.pending.append(request)
-        else:
-            request.gather, request.place = gather, place
-        if len(self.table) >= self._settings.backlog:
-            self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
-            return
-        self.table[request.request_id] = request
-        request.accept_number = self.users.accept_number
-        if client.writes:
-            write = client.writes.get(uid)
+    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather | None = None) -> None:
+        """One read for each user; answered together with a `gather`, else one after the other. `node` may keep a copy."""
+        table, expires_at_ms = self.table, int((now + self._deadline_s) * 1000)
+        for place, uid in enumerate(uids):
+            self._last_request_id += 1
+            request = Request(self._last_request_id, READ, uid, client, now, expires_at_ms)
+            if gather is None:
+                client.pending.append(request)
+            else:
+                request.gather, request.place = gather, place
+            if len(table) >= self._settings.backlog:
+                self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
+                continue
+            table[request.request_id] = request
+            request.node = node
+            request.accept_number = self.users.accept_number
+            write = client.writes.get(uid) if client.writes else None
             if write is not None:
                 # Sent after a write on the same connection: it must not overtake it (INV 2).
                 write.followers = write.followers or []
                 write.followers.append(request)
                 request.accept_number = -1  # nor be stored (INV 8)
-                return
-        self._route(request, now)
+            else:
+                self._route(request, now)
 
     def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
@@ -135,7 +139,7 @@ class Dispatch:
         request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
-        if len(self.table) >= self._settings.backlog:
+        if len(self.table) + len(self.forwarding) >= self._settings.backlog:
             self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
             return
         if not self.pair.ownership.is_alone and self.pair.ownership.rows and not self.pair.is_ours(uid):
@@ -145,6 +149,7 @@ class Dispatch:
             self._replies.fail(request, MasterDown(self.servers.master.sentence))
             return
         self.table[request.request_id] = request
+        request.node = node
         request.event_id = event_id
         request.payload = payload
         if kind == CLEAR:
@@ -185,6 +190,7 @@ class Dispatch:
         reason: str | None = None
         if not self.servers.base:
             reason = "fresh_start"
+            request.accept_number = -1  # not for storing: nobody knows yet whose trail it would be on (INV 8)
         elif not self.pair.is_whole and not self._may_use_replicas(uid):
             reason = "not_owner"
             request.accept_number = -1  # nor is it for storing (INV 8)
@@ -192,6 +198,8 @@ class Dispatch:
             reason = "in_flight"
             request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
         else:
+            # Before the database is read: a write in between must find it on the trail (INV 9).
+            self.trails.note(uid, request.node, now)
             request.stamp = users.stamp(uid)
             if request.stamp <= self.servers.best_replica_tick:
                 self.counts.reads_safe += 1
@@ -239,14 +247,13 @@ class Dispatch:
 
     def _end_turn(self) -> None:
         """Before the workers are woken: what is cheaper once for all requests of a turn."""
+        was_fed, self._replica_lane_was_fed = self._replica_lane_was_fed, False
         try:
             if self._to_hand_over:
                 self._hand_over_now(time.monotonic())
-            if self._replica_lane_was_fed:
-                self._replica_lane_was_fed = False
-                # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
-                if len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
-                    self._links.wake(MASTER)
+            # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
+            if was_fed and len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
+                self._links.wake(MASTER)
         except QueueGone:
             self._mend_queues(time.monotonic())
 
@@ -257,7 +264,9 @@ class Dispatch:
         if link is None or not self.servers.master.is_ready:
             return  # its worker has just gone; the next life is handed everything undecided
         requests = {number: each for number, each in requests.items() if number in self.table and each.lane is None}
-        link.send_all([Write(each.request_id, each.uid, each.event_id, each.payload, each.kind == CLEAR) for each in requests.values()])
+        for each in requests.values():
+            self._plan_purge(each, now)
+        link.send_all([_payload(each) for each in requests.values()])
         for request in requests.values():
             if request.kind == FINISH:
                 self.lanes.finish.put(request, 1, now)
@@ -265,6 +274,15 @@ class Dispatch:
                 request.expires_at_ms = NEVER_MS  # its turn may come long after its client has given up waiting
                 self.lanes.clear.put(request, 1, now)
                 self._offer_clear_turn(now)
+
+    def _plan_purge(self, request: Request, now: float) -> None:
+        """Whose copies this write makes old. A write that is handed over once more purges whom it was to purge before, too."""
+        nodes, mask = self.trails.begin_write(request.uid, request.node, now)
+        if request.trail_mask is None:
+            request.purge_nodes, request.trail_mask = nodes, mask
+        else:
+            request.purge_nodes = sorted({*request.purge_nodes, *nodes})
+            request.trail_mask |= mask
 
     def may_have_work(self, server: str) -> bool:
         """May a ticket wait that this server's worker would take? Asked when it goes to sleep."""
@@ -331,52 +349,33 @@ class Dispatch:
         elif isinstance(frame, Writes):
             self._take_writes(frame, now)
         elif isinstance(frame, Ticked):
-            self._note_tick(link, frame.generation, frame.tick, now)
+            self.time.note_tick(link, frame.generation, frame.tick, now)
         elif isinstance(frame, Ready):
             self._begin_life(frame, now)
         elif isinstance(frame, Down):
-            self._say_away(link.server, frame.sentence)
-            self.servers.note_down(link.server, frame.sentence, now)
+            self.time.note_down(link.server, frame, now)
         elif isinstance(frame, ReplicaHealth):
-            self._note_switch(link.server, self.servers.replicas[link.server].endpoint, frame.endpoint)
-            self.servers.note_health(link.server, frame)
+            self.time.note_health(link.server, frame)
         elif isinstance(frame, Segments):
             self.takeovers.note(frame)
         elif isinstance(frame, Endpoints):
-            self._note_endpoints(link.server, frame)
-        if isinstance(frame, Ready | ReplicaHealth) and link.server in self._away:
-            del self._away[link.server]
-            self._log.info("a server can be used again server=%s", link.server)
+            self.time.note_endpoints(link.server, frame)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
         self._replies.flush()
 
-    def _say_away(self, server: str, sentence: str) -> None:
-        """Once, not at every try of its worker."""
-        if self._away.get(server) != sentence:
-            self._away[server] = sentence
-            self._log.warning('a server cannot be used server=%s why="%s"', server, sentence)
-
     def _begin_life(self, ready: Ready, now: float) -> None:
         """A master worker has its fresh tick: no earlier one can commit any more, and what was undecided is decided anew."""
-        self._note_switch(MASTER, self.servers.master.endpoint, ready.endpoint)
         if ready.cause:
             self.pair.forget()
-        beginning = self.servers.begin_life(ready, now)
-        if beginning.ended is not None:
-            self._begin_generation(ready, beginning.ended)
-        if beginning.is_new_base:
-            self.users.raise_floor(ready.tick, "start")
-            self.acknowledged.begin(ready.tick)
+        if self.time.begin_life(ready, now).is_new_base:
             self.lanes.set_generation(ready.generation)
-            for link in self._links.all():
-                if link.server != MASTER:
-                    link.send(Base(ready.generation, 0))  # until it has shown that it goes along
         reads = self.lanes.take_back_masters()
+        self._to_hand_over.clear()  # what this turn was about to hand over comes after what is older
         for request in [each for each in self.table.values() if each.kind != READ and not self._follows(each)]:
             request.lane = None
-            request.may_have_happened = True
+            request.may_have_happened = request.trail_mask is not None  # it was handed over before
             # It may have been committed before the fresh tick, and never after it by anyone but us.
             self.users.raise_stamp(request.uid, ready.tick)
             if request.answered and request.kind == FINISH:
@@ -385,59 +384,6 @@ class Dispatch:
                 self._hand_over(request)
         for request in reads:
             self._send_read(request, request.reason, now)
-
-    def _note_switch(self, server: str, before: str, endpoint: str) -> None:
-        if before and before != endpoint:
-            self.counts.switches[server] += 1
-            self._log.warning("a server is reached by another endpoint server=%s endpoint=%s before=%s", server, endpoint, before)
-
-    def _begin_generation(self, ready: Ready, ended: Known) -> None:
-        """The master's timeline has broken: old stamps mean nothing any more, and what it lacks is lost (and named)."""
-        self.users.begin_generation(ready.tick)
-        ticks = max(0, ended.tick - ready.fork_tick)
-        writes, is_complete = self.acknowledged.after(ready.fork_tick)
-        is_complete = is_complete or not ticks
-        self.counts.generation_rises[ready.cause] += 1
-        self.counts.lost_writes += len(writes)
-        self._log.error(
-            "a new generation begins generation=%d cause=%s endpoint=%s fork_tick=%d ended_generation=%d newest_tick=%d ticks_lost=%d"
-            " writes_lost=%d complete=%s",
-            ready.generation,
-            ready.cause,
-            ready.endpoint,
-            ready.fork_tick,
-            ended.generation,
-            ended.tick,
-            ticks,
-            len(writes),
-            "yes" if is_complete else "no",
-        )
-        file = self._keep_lost(ended.generation, writes) if writes else ""
-        for write in writes[:SHOWN]:
-            self._log.error("an acknowledged write is lost uid=%d event_id=%s", write.uid, write.event_id)
-        if len(writes) > SHOWN:
-            self._log.error("more acknowledged writes are lost more=%d file=%s", len(writes) - SHOWN, file)
-        self.lost = LostWrites(ready.generation, ready.cause, ready.fork_tick, ticks, len(writes), is_complete, writes[:SHOWN], file)
-
-    def _tell_base(self) -> None:
-        for link in self._links.all():
-            if link.server != MASTER and self.servers.replicas[link.server].is_admitted:
-                link.send(Base(self.servers.generation, self.servers.base))
-
-    def _note_endpoints(self, server: str, frame: Endpoints) -> None:
-        view = self.servers.master if server == MASTER else self.servers.replicas[server]
-        view.endpoints = frame.endpoints
-        if server == MASTER and frame.warning != self.servers.master.warning:
-            self.servers.master.warning = frame.warning
-            if frame.warning:
-                self._log.error('two masters take writes why="%s"', frame.warning)
-            else:
-                self._log.info("only one master takes writes again")
-
-    def accept_rebuilt(self, name: str) -> bool:
-        """An operator says that this replica was rebuilt from the master. False when it was not refused for a fork."""
-        self._log.warning("an operator says that a replica was rebuilt replica=%s", name)
-        return self.servers.accept_rebuilt(name)
 
     def _follows(self, request: Request) -> bool:
         first = self._clears.get((request.uid, request.event_id))
@@ -449,26 +395,28 @@ class Dispatch:
             # On its way when a new generation began: it may show what the database has lost.
             frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
-            self._note_tick(link, frame.generation, frame.tick, now)
+            self.time.note_tick(link, frame.generation, frame.tick, now)
             counts.read_batches[server].add(len(frame.answers))
             by_master, reason = server == MASTER, None
             give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
             is_whole, is_sure, boot = self.pair.is_whole, self.pair.is_sure, boottime()
+            answered = []
             for request_id, body in frame.answers:
                 request = table.pop(request_id, None)
                 if request is None:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
-                counts.reads_by_server[server] += 1
                 if by_master:
                     reason = request.reason or "spill"
-                    counts.reads_by_reason[reason] += 1
-                    counts.master_latency.add((now - request.arrived) * 1000)
-                else:
-                    counts.note_replica_read(request, frame.tick, now)
                 storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
                 give_snapshot(request, body, server, reason, storable)
+                answered.append(request)
+            counts.reads_by_server[server] += len(answered)
+            if by_master:
+                counts.note_master_reads(answered, now)
+            else:
+                counts.note_replica_reads(answered, frame.tick, now)
         for request_id, reason in [(each, "handed_back") for each in frame.handed_back] + [(each, "aged") for each in frame.expired]:
             request = table.get(request_id)
             if request is not None and (lane := request.lane) is not None and (lane is self.lanes.replica or reason == "handed_back"):
@@ -484,9 +432,10 @@ class Dispatch:
 
     def _take_writes(self, frame: Writes, now: float) -> None:
         counts = self.counts
+        self.purges.note(frame.purges)
         if frame.tick:
-            self._note_master_tick(frame.tick, now)
-            self.acknowledged.note(
+            self.time.note_master_tick(frame.tick, now)
+            self.time.acknowledged.note(
                 frame.tick,
                 [
                     AcknowledgedWrite(request.uid, request.event_id)
@@ -505,7 +454,7 @@ class Dispatch:
             counter["applied" if applied else "repeated"] += 1
             counts.write_latency.add((now - request.arrived) * 1000)
             # The stamp first, the reply after it (INV 1).
-            self._decide(request, frame.tick, now, answer)
+            self._decide(request, frame.tick, now, answer, applied)
         for request_id, code, sentence in frame.refused:
             request = self.table.get(request_id)
             if request is not None:
@@ -522,10 +471,16 @@ class Dispatch:
             if request is not None:
                 self._decide(request, None, now)
 
-    def _decide(self, request: Request, stamp: int | None, now: float, answer: bytes | None = None) -> None:
+    def _decide(self, request: Request, stamp: int | None, now: float, answer: bytes | None = None, applied: bool = False) -> None:
         """The outcome of a write is known: stamp, mark, reply, and those who waited for it. No answer: it was not begun."""
         self._close(request)
         self.users.decide_write(request.uid, stamp)
+        if not applied:
+            if request.trail_mask is not None:
+                self.trails.give_back(request.uid, request.trail_mask, now)
+        elif (request.answered or request.client.is_gone) and (link := self._links.get(MASTER)) is not None:
+            # Nobody sets the asker's node right: he has heard TIMEOUT, or is gone.
+            link.send(PurgeCopy(request.uid, request.node))
         if request.client.writes.get(request.uid) is request:
             del request.client.writes[request.uid]
         if request.kind == CLEAR:
@@ -544,28 +499,6 @@ class Dispatch:
             if follower.kind == READ and not follower.answered:
                 self._route(follower, now)
 
-    def _note_tick(self, link: WorkerLink, generation: int, tick: int, now: float) -> None:
-        if link.server == MASTER:
-            self._note_master_tick(tick, now)
-            return
-        replica = self.servers.replicas[link.server]
-        shown, refusal = replica.tick, replica.refusal
-        if generation == self.servers.generation:
-            self.counts.shown.note(generation, tick, now)
-        if self.servers.note_replica_tick(link.server, generation, tick, now):
-            link.send(Base(self.servers.generation, self.servers.base if replica.is_admitted else 0))
-        if shown is not None and replica.tick is not None and replica.tick < shown:
-            self._log.warning("a replica went back: it was restored replica=%s from_tick=%d tick=%d", link.server, shown, replica.tick)
-        if replica.past_fork and replica.refusal != refusal:
-            self._log.error('a replica is refused replica=%s why="%s"', link.server, replica.refusal)
-        self.users.forget_passed(each.tick for each in self.servers.replicas.values())
-
-    def _note_master_tick(self, tick: int, now: float) -> None:
-        self.servers.note_master_tick(tick, now)
-        if (base := self.servers.next_base()) is not None:
-            self.servers.set_base(base)
-            self._tell_base()
-
     # -- from the timer
 
     def look_around(self, now: float) -> None:
@@ -581,8 +514,12 @@ class Dispatch:
         for request in late:
             self._time_out(request, now)
         aged_before = now - self._settings.age_limit_ms / 1000
+        shown = self.servers.best_replica_tick
         for request in self.lanes.replica.requests():
-            reason = "aged" if request.line_moment <= aged_before else self._late_reason(request, now)
+            is_aged = request.line_moment <= aged_before
+            if request.stamp <= shown and not is_aged:
+                continue  # a replica is about to take it, as nearly always
+            reason = "aged" if is_aged else self._late_reason(request, now)
             if reason is not None:
                 self._send_again(request.request_id, reason, now)
         self._sweep(now_ms)
@@ -590,12 +527,15 @@ class Dispatch:
         self._offer_clear_turn(now)
         self.users.forget_accepted(now - 2 * self._settings.deadline_ms / 1000)
         self.counts.turn(now)
+        self.trails.turn(now)
+        self.purges.look_around(now)
         self.servers.look_again(now)
         self._welcome_the_master()
         self._doubt_the_master(now)
         if not self.pair.ownership.is_alone:
             self.forwarding.look_around(now, self._deadline_s)
             self.takeovers.look_around(now)
+            self.takeovers.mirrors.look_around(now)
         self._move_up(now)
         self._replies.flush()
 
@@ -691,3 +631,7 @@ class Dispatch:
         self.table.pop(request.request_id, None)
         if request.lane is not None:
             request.lane.take(request)
+
+
+def _payload(request: Request) -> Write:
+    return Write(request.request_id, request.uid, request.event_id, request.payload, request.kind == CLEAR, request.purge_nodes)

@@ -1,6 +1,6 @@
 """Writes of users whom another DBSvr owns: handed to its front, and its answers handed back.
 
-Leans on `peer_link` for the way there. A write that was forwarded and not answered may have happened: its client hears TIMEOUT,
+Leans on `peers` for the way there. A write that was forwarded and not answered may have happened: its client hears TIMEOUT,
 and repeats it with its event id, wherever.
 """
 
@@ -13,10 +13,11 @@ from typing import Any
 import hiredis
 
 from tasksys_site.configuration import Instance
-from workers.peer_link import PeerLink, Take
+from workers.peer_link import Take
+from workers.peers import Peer
 from workers.protocol import TimedOut
 from workers.replies import Replies
-from workers.requests import Request
+from workers.requests import CLEAR, Request
 
 
 class Forwarding:
@@ -26,9 +27,14 @@ class Forwarding:
         """`settled` is called once for each request, when its client has his answer."""
         self._replies = replies
         self._settled = settled
-        self.peers = {name: PeerLink(name, peer, instance, log) for name, peer in instances.items() if name != instance}
+        self.peers = {name: Peer(name, peer, instance, log) for name, peer in instances.items() if name != instance}
         self._under_way: dict[int, Request] = {}
         """By request id, in order of arrival."""
+
+    def on_greeting(self, call: Callable[[str], None]) -> None:
+        """Let `call` know when a peer has been connected (again)."""
+        for peer in self.peers.values():
+            peer.greeted = call
 
     def __len__(self) -> int:
         return len(self._under_way)
@@ -36,20 +42,21 @@ class Forwarding:
     def forward(self, owner: str, request: Request, words: list[bytes], now: float) -> bool:
         """False when the owner cannot be reached: nothing was sent."""
         peer = self.peers.get(owner)
-        if peer is None or not peer.is_up(now):
+        if peer is None or not peer.ask_for(request.uid, request.kind == CLEAR, words, lambda answer: self._take(request, answer), now):
             return False
         peer.forwarded += 1
         self._under_way[request.request_id] = request
-        peer.ask(words, lambda answer: self._take(request, answer), now)
         return True
 
     def ask(self, peer_name: str, words: list[bytes], take: Take, now: float) -> bool:
         """Ask a peer something of our own. False when it cannot be reached."""
         peer = self.peers.get(peer_name)
-        if peer is None or not peer.is_up(now):
-            return False
-        peer.ask(words, take, now)
-        return True
+        return peer is not None and peer.ask(words, take, now)
+
+    def tell(self, peer_name: str, words: list[bytes], take: Take, now: float) -> bool:
+        """Tell a peer news. False when it cannot be reached."""
+        peer = self.peers.get(peer_name)
+        return peer is not None and peer.tell(words, take, now)
 
     def _take(self, request: Request, answer: object) -> None:
         if self._under_way.pop(request.request_id, None) is None:

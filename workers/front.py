@@ -66,7 +66,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.error("cannot listen: %s host=%s port=%d", why, instance.host, instance.port)
         return Exit.START_AGAIN
     memory = FrontMemory(configuration, name, log)
-    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, memory.keep_lost, log)
+    trail_life_s = (configuration.cache.copy_ttl_ms + settings.deadline_ms) / 1000
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, trail_life_s, memory.keep_lost, log)
     commands = Commands(dispatch, auth, settings.max_clients, log)
     parts.append(commands)
     path = local_socket_path(configuration, name)
@@ -85,8 +86,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         while not stopping.is_set():
             dispatch.look_around(time.monotonic())
             memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, time.monotonic())
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
+            # Not a wait for `stopping`: with a time-out, that costs an idle front more than all else together.
+            await asyncio.sleep(LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
         server.close()
         commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S

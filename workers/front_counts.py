@@ -104,25 +104,34 @@ class FrontCounts:
         self.lost_writes = 0
         """Acknowledged writes that a promotion or a restore has undone."""
 
-    def note_replica_read(self, request: Request, tick: int | None, now: float) -> None:
-        """A replica that showed `tick` has answered; None: a tick of another generation. Called for every such read: cheap."""
-        if tick is not None:
-            margin = tick - request.stamp
-            if margin >= 0:
-                bits = margin.bit_length()
-                self._margins[bits if bits <= MARGIN_BITS else -1] += 1
-                self._margin_sum += margin
+    def note_master_reads(self, requests: list[Request], now: float) -> None:
+        """The master has answered these, in one batch."""
+        add = self.master_latency.add
+        for request in requests:
+            self.reads_by_reason[request.reason or "spill"] += 1
+            add((now - request.arrived) * 1000)
+
+    def note_replica_reads(self, requests: list[Request], tick: int | None, now: float) -> None:
+        """A replica that showed `tick` has answered these; None: a tick of another generation. Called for every such batch: cheap."""
+        at_once, margins = self._at_once.add, self._margins
+        for request in requests:
+            if tick is not None:
+                margin = tick - request.stamp
+                if margin >= 0:
+                    bits = margin.bit_length()
+                    margins[bits if bits <= MARGIN_BITS else -1] += 1
+                    self._margin_sum += margin
+                else:
+                    self.reads_short += 1
+            ms = (now - request.arrived) * 1000
+            if request.waits_for_replication:
+                shown_at = self.shown.at(request.stamp)
+                worker_ms = 0.0 if shown_at is None else min(ms, (now - shown_at) * 1000)
+                self._replication_part.add(ms - worker_ms)
+                self._worker_part.add(worker_ms)
+                self._waited.add(ms)
             else:
-                self.reads_short += 1
-        ms = (now - request.arrived) * 1000
-        if request.waits_for_replication:
-            shown_at = self.shown.at(request.stamp)
-            worker_ms = 0.0 if shown_at is None else min(ms, (now - shown_at) * 1000)
-            self._replication_part.add(ms - worker_ms)
-            self._worker_part.add(worker_ms)
-            self._waited.add(ms)
-        else:
-            self._at_once.add(ms)
+                at_once(ms)
 
     def turn(self, now: float) -> None:
         for latencies in (self._at_once, self._waited, self.master_latency, self.write_latency):

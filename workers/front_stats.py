@@ -65,7 +65,8 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "query": _queue(depths["query"], [lanes.master, lanes.replica], now),
             "clear": _queue(depths["clear"], [lanes.clear], now),
         },
-        "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight},
+        "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight, "trails": len(dispatch.trails)},
+        "purges": {"committed": dispatch.purges.committed, "trails_lost": list(dispatch.trails.lost(now))},
         "connections": {
             "now": connections,
             "accepted": dispatch.counts.connections_accepted,
@@ -73,10 +74,11 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             "refused": dispatch.counts.connections_refused,
         },
         "floor_rises": dict(dispatch.users.floor_rises),
-        "lost": _lost(dispatch.lost),
+        "lost": _lost(dispatch.time.lost),
         "segments": dispatch.pair.as_json(boottime()),
         "takeovers": [takeover._asdict() for takeover in dispatch.pair.takeovers],
         "peers": dispatch.forwarding.as_json(now),
+        "mirror": dispatch.takeovers.mirrors.as_json(now),
     }
 
 

@@ -115,13 +115,12 @@ class WorkerProcess:
             except Moved as better:
                 self.log.warning("moves to the preferred endpoint endpoint=%s", better)
                 continue
-            except FrontGone as error:
+            except (FrontGone, DatabaseGone, DatabaseUnfit, StatementRefused, NoRoom, TryAgain, QueueGone) as error:
+                # Also when the database was lost first: coming again, it would drive out its successor.
                 if link is not None and link.was_told_to_leave():
                     self.log.error("superseded, leaving for good: another worker has come to this front")
                     return Exit.SUPERSEDED
-                complaint.say(f"no front: {error}")
-            except (DatabaseGone, DatabaseUnfit, StatementRefused, NoRoom, TryAgain, QueueGone) as error:
-                complaint.say(f"starting over: {type(error).__name__} {error}")
+                complaint.say(f"no front: {error}" if isinstance(error, FrontGone) else f"starting over: {type(error).__name__} {error}")
             except Superseded as error:
                 self.log.error("superseded, leaving for good: %s", error)
                 return Exit.SUPERSEDED

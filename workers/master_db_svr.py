@@ -25,6 +25,7 @@ from workers.messages import (
     GiveSegment,
     Idle,
     MayPossess,
+    PurgeCopy,
     Reads,
     Ready,
     TakeSegment,
@@ -82,11 +83,12 @@ class _Life:
         generation, fork_tick, cause = claim.timeline
         endpoint = self._connection.endpoint
         ownership = self._ownership = Ownership(
-            # A change of master is a takeover: of whatever was possessed before it, the leases are to be waited out.
             self._instance,
             len(self._settings.instances) == 1,
-            {} if cause else self._link.welcome.possessed,
+            self._link.welcome.possessed,
         )
+        if cause:
+            ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
         self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
@@ -100,6 +102,7 @@ class _Life:
             wait_s = 0.0
             self._place.look_around()
             if boottime() >= self._keeper.next_look_at:
+                self._link.flush()
                 self._link.hold(self._keeper.look())
             if self._step():
                 continue
@@ -119,7 +122,10 @@ class _Life:
                 self._said_idle = -1
             elif isinstance(frame, ClearTurn):
                 self._clear_turn = frame
+            elif isinstance(frame, PurgeCopy):
+                store.purge_copy(self._connection, self._batches.generation, frame.uid, frame.node)
             elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
+                self._link.flush()
                 self._keeper.obey(frame)
             else:
                 heed_leave(frame)

@@ -36,8 +36,8 @@ class Ticket(NamedTuple):
     expires_at_ms: int
 
 
-def encode_ticket(run_id: int, generation: int, request_id: int, uid: int, stamp: int, expires_at_ms: int) -> bytes:
-    return TICKET.pack(run_id, generation, request_id, uid, stamp, expires_at_ms)
+encode_ticket = TICKET.pack
+"""The fields of Ticket, in their order."""
 
 
 def decode_ticket(message: bytes) -> Ticket | None:
@@ -47,7 +47,7 @@ def decode_ticket(message: bytes) -> Ticket | None:
 
 def message_type(stamp: int, base: int) -> int:
     """The type of a read that must see `stamp`: 1 for everything up to `base`, one more for each tick after it."""
-    return 1 + max(0, stamp - base)
+    return 1 + stamp - base if stamp > base else 1
 
 
 class SegmentRow(NamedTuple):
@@ -107,13 +107,24 @@ class ClearTurn(Frame, frozen=True):
 
 
 class Write(Frame, frozen=True):
-    """The payload of a write. Sent before its ticket is queued; `changes` is empty for a clear."""
+    """The payload of a write. Sent before its ticket is queued; `changes` is empty for a clear.
+
+    `nodes`: whom it is to purge, in its own transaction; "*" is every cache node.
+    """
 
     request_id: int
     uid: int
     event_id: str
     changes: bytes
     is_clear: bool
+    nodes: list[str]
+
+
+class PurgeCopy(Frame, frozen=True):
+    """Whoever asked for this write on behalf of `node` has gone without its answer: the node's copy may be old for good."""
+
+    uid: int
+    node: str
 
 
 class TakeSegment(Frame, frozen=True):
@@ -231,18 +242,19 @@ class Writes(Frame, frozen=True):
     """Outcomes of one batch of writes, committed at `tick`.
 
     `outcomes`: (request id, applied, answer's JSON). `refused`: (request id, code, sentence); nothing of those was written.
-    `expired`: ids of writes that were not begun.
+    `expired`: ids of writes that were not begun. `purges`: how many rows for the cache sync center were committed with them.
     """
 
     generation: int
     tick: int
     commit_ms: float
+    purges: int
     outcomes: list[tuple[int, bool, bytes]]
     refused: list[tuple[int, str, str]]
     expired: list[int]
 
 
-FromFront = Welcome | Base | Wake | ClearTurn | Write | TakeSegment | GiveSegment | MayPossess | Leave
+FromFront = Welcome | Base | Wake | ClearTurn | Write | PurgeCopy | TakeSegment | GiveSegment | MayPossess | Leave
 FromWorker = Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -267,8 +279,8 @@ def halves(frame: Frame) -> tuple[Frame, ...]:
     if isinstance(frame, Writes) and len(frame.outcomes) > 1:
         half = len(frame.outcomes) // 2
         return (
-            Writes(frame.generation, frame.tick, frame.commit_ms, frame.outcomes[:half], frame.refused, frame.expired),
-            Writes(frame.generation, frame.tick, 0.0, frame.outcomes[half:], [], []),
+            Writes(frame.generation, frame.tick, frame.commit_ms, frame.purges, frame.outcomes[:half], frame.refused, frame.expired),
+            Writes(frame.generation, frame.tick, 0.0, 0, frame.outcomes[half:], [], []),
         )
     return ()
 

@@ -15,6 +15,9 @@ from workers.messages import SegmentRow
 from workers.protocol import NotOwner
 
 OURS, TAKING, THEIRS, UNKNOWN = "ours", "taking", "theirs", "unknown"
+BREAK = ""
+"""Stands among the possessed segments from the first break of the master's timeline on: a row of epoch 0 may then be an old one, whose
+segment was taken over in what the new master lacks."""
 
 
 class Ownership:
@@ -40,9 +43,14 @@ class Ownership:
     def possess(self, segment: str, epoch: int) -> None:
         self.possessed[segment] = epoch
 
+    def give_up(self, segment: str, owner: str) -> None:
+        """It has just been given to another, before a look has shown it."""
+        self._rows = [row._replace(owner=owner, epoch=row.epoch + 1) if row.segment == segment else row for row in self._rows]
+
     def forget(self) -> None:
         """The master's timeline has broken: whoever owned what before, its lease is to be waited out (a change of master is a takeover)."""
         self.possessed.clear()
+        self.possessed[BREAK] = 0
 
     def row_of(self, uid: int) -> SegmentRow | None:
         """The segment of this user; None while nothing is known, or nobody owns him."""
@@ -52,8 +60,10 @@ class Ownership:
         return self._rows[place]
 
     def is_possessed(self, row: SegmentRow) -> bool:
-        """Ours, and every earlier owner's lease has run out. Epoch 0 has had no earlier owner."""
-        return row.owner == self.instance and (row.epoch == 0 or self.possessed.get(row.segment) == row.epoch)
+        """Ours, and every earlier owner's lease has run out. Epoch 0 has had no earlier owner, unless the timeline has broken."""
+        if row.owner != self.instance:
+            return False
+        return self.possessed.get(row.segment) == row.epoch or (row.epoch == 0 and BREAK not in self.possessed)
 
     def is_ours(self, uid: int) -> bool:
         """May we write this user, as far as is known? The write's own transaction proves it."""

@@ -162,8 +162,8 @@ class Pair:
         `moves_home`: an operator wants it there, so that nobody asks it back.
         """
         row = next((row for row in self.ownership.rows if row.segment == segment), None)
-        if row is None or row.owner != self.instance or segment in self.giving:
-            return None
+        if row is None or not self.ownership.is_possessed(row) or segment in self.giving:
+            return None  # what is not possessed yet has the lease of an owner before us on it, which its receiver would not wait out
         self.giving[segment] = Giving(segment, row.epoch, to, moves_home, now + GIVE_WITHIN_S)
         return self.giving[segment]
 

@@ -1,7 +1,7 @@
-"""A front's connection to the front of another DBSvr: commands in, their answers handed to whoever asked, in order.
+"""One connection of a front to the front of another DBSvr: commands in, their answers handed to whoever asked, in order.
 
-Speaks RESP as any client does, and says first that it is a peer, so that what it asks is not forwarded again. It is opened when
-it is needed and again after a while when it breaks; nothing is repeated here.
+Speaks RESP as any client does, and says first that it is a peer, so that what it asks is not forwarded again. It is opened again
+after a while when it breaks; nothing is repeated here. `peers` has several to each DBSvr, and decides when one has been silent too long.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from tasksys_site.configuration import Instance, read_secret
 
 CONNECT_WITHIN_S = 1.0
 AGAIN_AFTER_S = 0.2
-SILENT_S = 1.0
-"""A peer that owes an answer and has said nothing for so long counts as away: what comes is not sent there."""
 
 Answer: TypeAlias = "object"
 Take: TypeAlias = Callable[[Answer], None]
@@ -42,27 +40,32 @@ class PeerLink(asyncio.Protocol):
         self._connecting: asyncio.Task[None] | None = None
         self._try_at = 0.0
         self._heard_at = 0.0
-        self.is_greeted = False
-        self.forwarded = 0
+        self._is_greeted = False
         self.failed = 0
+        """Commands whose answer was lost with the connection."""
 
-    def is_up(self, now: float) -> bool:
-        """Connected, welcomed, and not owing answers for too long."""
-        if self._transport is None or not self.is_greeted:
-            return False
-        return not self._waiting or now - max(self._heard_at, self._waiting[0][1]) < SILENT_S
+    @property
+    def is_open(self) -> bool:
+        """Connected and welcomed."""
+        return self._transport is not None and self._is_greeted
 
-    def state(self, now: float) -> str:
-        if self._transport is None:
-            return "away"
-        return "up" if self.is_up(now) else "silent"
+    @property
+    def owes(self) -> int:
+        """Answers that have not come yet."""
+        return len(self._waiting)
 
-    def look_around(self, now: float) -> None:
-        """Open the connection when there is none; cut one on which nothing has come for too long."""
+    def silent_s(self, now: float) -> float:
+        """For how long it has said nothing while it owes an answer."""
+        return now - max(self._heard_at, self._waiting[0][1]) if self._waiting else 0.0
+
+    def open_if_closed(self, now: float) -> None:
         if self._transport is None and self._connecting is None and now >= self._try_at:
             self._try_at = now + AGAIN_AFTER_S
             self._connecting = asyncio.create_task(self._connect())
-        elif self._transport is not None and self._waiting and now - max(self._heard_at, self._waiting[0][1]) > 3 * SILENT_S:
+
+    def cut(self) -> None:
+        """Give up what it owes."""
+        if self._transport is not None:
             self._transport.abort()
 
     async def _connect(self) -> None:
@@ -90,14 +93,10 @@ class PeerLink(asyncio.Protocol):
             self._log.error('a peer does not let us in peer=%s why="%s"', self.name, answer)
 
     def _note_greeting(self, answer: Answer) -> None:
-        self.is_greeted = answer is not None and not isinstance(answer, hiredis.ReplyError)
-        if self.is_greeted:
-            self._log.info("connected to a peer peer=%s", self.name)
+        self._is_greeted = answer is not None and not isinstance(answer, hiredis.ReplyError)
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.is_greeted:
-            self._log.warning("lost a peer peer=%s unanswered=%d", self.name, len(self._waiting))
-        self._transport, self.is_greeted = None, False
+        self._transport, self._is_greeted = None, False
         waiting, self._waiting = self._waiting, deque()
         for take, _ in waiting:
             self.failed += 1
@@ -123,5 +122,4 @@ class PeerLink(asyncio.Protocol):
     def close(self) -> None:
         if self._connecting is not None:
             self._connecting.cancel()
-        if self._transport is not None:
-            self._transport.abort()
+        self.cut()

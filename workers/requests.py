@@ -64,12 +64,15 @@ class Request:
         "lane",
         "line_moment",
         "may_have_happened",
+        "node",
         "payload",
         "place",
+        "purge_nodes",
         "reason",
         "reply",
         "request_id",
         "stamp",
+        "trail_mask",
         "uid",
         "waits_for_replication",
     )
@@ -94,6 +97,10 @@ class Request:
         self.event_id = ""
         self.payload = b""
         self.followers: list[Request] | None = None
+        self.node = ""
+        self.trail_mask: int | None = None
+        """The trail as it was before this write was handed over; None while it was not."""
+        self.purge_nodes: list[str] = []
         self.may_have_happened = False
         """An earlier life of the master's worker was handed this write, and ended."""
 
@@ -132,13 +139,12 @@ class Lane:
         """Queue the request's ticket, or stand in line for it. Raises QueueGone."""
         request.lane = self
         request.line_moment = now
-        if not self.line:
-            try:
-                if self._send(request, message_type, now):
-                    return
-            except QueueGone:
-                self.line.append((request, message_type))
-                raise
+        try:
+            if not self.line and self._send(request, message_type, now):
+                return
+        except QueueGone:
+            self.line.append((request, message_type))
+            raise
         self.line.append((request, message_type))
 
     def take(self, request: Request) -> None:
@@ -167,9 +173,9 @@ class Lane:
     def _send(self, request: Request, message_type: int, now: float) -> bool:
         if len(self.sent) >= self._capacity or self._queue is None:
             return False
-        expires = request.expires_at_ms
-        if self._ticket_life_ms is not None:
-            expires = min(expires, int(now * 1000) + self._ticket_life_ms)
+        expires, life = request.expires_at_ms, self._ticket_life_ms
+        if life is not None and (sooner := int(now * 1000) + life) < expires:
+            expires = sooner
         ticket = encode_ticket(self.run_id, self.generation, request.request_id, request.uid, request.stamp, expires)
         if not self._queue.send(ticket, message_type):
             return False

@@ -104,6 +104,8 @@ class SegmentKeeper:
             self._log.warning("a segment's row is locked, trying again segment=%s owner=%s", row.segment, row.owner)
             return
         if changed:
+            if isinstance(order, GiveSegment):
+                self._ownership.give_up(row.segment, owner)
             self._log.warning(
                 "a segment changes its owner segment=%s from=%s to=%s epoch=%d cause=%s",
                 row.segment,

@@ -33,6 +33,8 @@ def patience(connection: Connection) -> str:
 
 def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> None:
     """Make the rows of the configuration where there is no row at all. Epoch 0: nobody has owned it before its home."""
+    if connection.execute("SELECT 1 FROM segment_owner LIMIT 1"):
+        return  # without a lock: the other DBSvr holds these rows in each of its transactions
     connection.execute("BEGIN")
     if not connection.execute("SELECT 1 FROM segment_owner LIMIT 1 FOR UPDATE"):
         for it in segments:
@@ -44,10 +46,14 @@ def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> 
 
 
 def replace(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> None:
-    """Let the rows be those of the configuration. Every segment gets an epoch above all before, so that its owner takes it anew."""
+    """Let the rows be those of the configuration. Every segment gets an epoch above all before, so that its owner takes it anew.
+
+    A lease never becomes shorter: who owned the users before may count on the longer one still.
+    """
     connection.execute("BEGIN")
-    epochs = [int(epoch) for (epoch,) in connection.execute("SELECT epoch FROM segment_owner FOR UPDATE")]
-    epoch = max(epochs, default=0) + 1
+    before = connection.execute("SELECT epoch, lease_ms FROM segment_owner FOR UPDATE")
+    epoch = max((int(row[0]) for row in before), default=0) + 1
+    lease_ms = max([lease_ms, *(int(row[1]) for row in before)])
     connection.execute("DELETE FROM segment_owner")
     for it in segments:
         connection.execute(
@@ -70,11 +76,10 @@ def look(connection: Connection) -> Look:
     )
 
 
-def lock_owned(connection: Connection, instance: str) -> list[SegmentRow]:
-    """The segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new owner's writes
-    were overwritten (INV 12)."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = %s LOCK IN SHARE MODE", (instance,))
-    return [SegmentRow(*row) for row in rows]
+def lock_owned(instance: str) -> str:
+    """The statement for the segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new
+    owner's writes were overwritten (INV 12)."""
+    return f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = '{instance}' LOCK IN SHARE MODE"
 
 
 def change_owner(connection: Connection, row: SegmentRow, owner: str, home: str, lease_ms: int, hold_ms: int = 0) -> bool:

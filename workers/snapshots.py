@@ -57,14 +57,15 @@ def closing(served_by: str, reason: str | None, storable: bool) -> bytes:
 _WRITTEN = closing("master", None, False)
 
 
-def write_answer(applied: bool, results: bytes, base_version: int, snapshot: bytes) -> bytes:
-    """Answer to a write. Its snapshot is never storable by itself: the asker's node has a script of its own for it."""
-    return b'{"applied":%b,"results":%b,"base_version":%d,"snapshot":%b%b,"purge":[]}' % (
+def write_answer(applied: bool, results: bytes, base_version: int, snapshot: bytes, purge: list[str]) -> bytes:
+    """Answer to a write; `purge` names cache nodes. Its snapshot is not storable by itself: the asker's node has a script of its own."""
+    return b'{"applied":%b,"results":%b,"base_version":%d,"snapshot":%b%b,"purge":[%b]}' % (
         b"true" if applied else b"false",
         results,
         base_version,
         snapshot,
         _WRITTEN,
+        b",".join([b'"%b"' % node.encode() for node in purge]),
     )
 
 

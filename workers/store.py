@@ -13,9 +13,11 @@ from typing import NamedTuple, TypeAlias
 
 from workers.changes import STATES, Record, User
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
-from workers.segment_rows import patience
+from workers.messages import SegmentRow
+from workers.segment_rows import lock_owned, patience
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
+from workers.trails import ANY
 
 STATEMENT_BYTES = 256 * 1024
 Quote: TypeAlias = "Callable[[str | bytes], bytes]"
@@ -121,8 +123,18 @@ def claim_instance(connection: Connection, instance: str, known: Known) -> Claim
         (_wall_us(), timeline.generation, timeline.fork_tick, found.server_id, instance),
     )
     ((tick, epoch),) = connection.execute("SELECT tick, worker_epoch FROM db_info WHERE instance = %s", (instance,))
+    if timeline.generation != found.generation:
+        flush_nodes(connection, timeline.generation)
     connection.execute("COMMIT")
     return Claim(timeline, tick, epoch, found.server_id)
+
+
+def flush_nodes(connection: Connection, generation: int) -> None:
+    """Copies of an older generation may show what the database has lost: every cache node is to be emptied before it is used again."""
+    connection.execute(
+        "INSERT INTO cache_purge (uid, generation, version, node, created_ms) VALUES (0, %s, 0, %s, %s)",
+        (generation, ANY, _wall_us() // 1000),
+    )
 
 
 def adopt_master(connection: Connection, seen: int) -> int:
@@ -137,6 +149,7 @@ def adopt_master(connection: Connection, seen: int) -> int:
         "UPDATE db_info SET generation = %s, fork_tick = tick, tick = tick + 1, wall_us = %s, server_id = @@GLOBAL.server_id",
         (generation, _wall_us()),
     )
+    flush_nodes(connection, generation)
     connection.execute("COMMIT")
     return generation
 
@@ -180,20 +193,36 @@ def roll_back(connection: Connection) -> None:
     connection.execute("ROLLBACK")
 
 
-def load_users(connection: Connection, uids: Collection[int]) -> dict[int, User]:
-    """These users as they are now, unknown ones with version 0."""
+class Loaded(NamedTuple):
+    """What a batch of writes begins with: the segments that are ours while the transaction lasts, the users as they are (unknown ones
+    with version 0), and for each of them the cache nodes with an earlier purge that is not done."""
+
+    owned: list[SegmentRow]
+    users: dict[int, User]
+    purges: dict[int, list[str]]
+
+
+def load(connection: Connection, instance: str, uids: Collection[int]) -> Loaded:
+    """In one round trip. Ownership comes first, by a locking read: who has lost it must not apply anything (INV 12)."""
     users = {uid: User(uid) for uid in uids}
     numbers = ",".join(map(str, uids))
-    rows = connection.rows(
-        "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
-        f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({numbers})"
+    owned, rows, purges = connection.rows_of_all(
+        (
+            lock_owned(instance),
+            "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
+            f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({numbers})",
+            f"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN ({numbers})",
+        )
     )
     for uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in rows:
         user = users[uid]
         user.version, user.points = version, points
         if task is not None:
             user.tasks[task, period] = Record(progress, STATES[state], completed_at, claimed_at, revision)
-    return users
+    waiting: dict[int, list[str]] = {}
+    for uid, node in purges:
+        waiting.setdefault(uid, []).append(node)
+    return Loaded([SegmentRow(*row) for row in owned], users, waiting)
 
 
 def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
@@ -207,12 +236,24 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
     return {(uid, event_id): result.encode() for uid, event_id, result in rows}
 
 
-def save_and_commit(connection: Connection, users: Collection[User], events: Iterable[AppliedEvent], now_ms: int) -> None:
-    """Write back what was applied: event ids, cleared tasks, touched records, versions; and commit.
+class Purge(NamedTuple):
+    """A copy of this user on this cache node (ANY: on every node) is to be removed if it is older than the version."""
+
+    uid: int
+    version: int
+    node: str
+
+
+def save_and_commit(
+    connection: Connection, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
+) -> None:
+    """Write back what was applied: event ids, cleared tasks, touched records, versions, the copies to purge; and commit.
 
     Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
     """
-    connection.execute_all(_saving(connection.quote, sorted(users, key=lambda user: user.uid), events, now_ms))
+    quote = connection.quote
+    saving = _saving(quote, sorted(users, key=lambda user: user.uid), events, now_ms)
+    connection.execute_all((*saving, *_purging(quote, generation, purges, now_ms), b"COMMIT"))
 
 
 def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:
@@ -236,7 +277,22 @@ def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now
         b" ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
         b" claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
     )
-    yield b"COMMIT"
+
+
+def _purging(quote: Quote, generation: int, purges: Iterable[Purge], now_ms: int) -> Iterator[bytes]:
+    yield from _in_statements(
+        b"INSERT INTO cache_purge (uid, generation, version, node, created_ms) VALUES ",
+        (b"(%d,%d,%d,%b,%d)" % (it.uid, generation, it.version, quote(it.node), now_ms) for it in purges),
+    )
+
+
+def purge_copy(connection: Connection, generation: int, uid: int, node: str) -> None:
+    """A purge row by itself, for what the user is now."""
+    connection.execute(
+        "INSERT INTO cache_purge (uid, generation, version, node, created_ms)"
+        " SELECT uid, %s, version, %s, %s FROM user_state WHERE uid = %s",
+        (generation, node, _wall_us() // 1000, uid),
+    )
 
 
 def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:

@@ -14,11 +14,13 @@ import hiredis
 
 from workers.forwarding import Forwarding
 from workers.messages import GiveSegment, MayPossess, SegmentRow, Segments, TakeSegment
-from workers.pair import Pair
+from workers.mirrors import Mirrors
+from workers.pair import GIVE_WITHIN_S, Giving, Pair
 from workers.protocol import BadArgument
 from workers.requests import READ, Later, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
+from workers.trail_book import TrailBook
 from workers.user_info import UserInfo
 from workers.worker_links import WorkerLinks
 
@@ -34,6 +36,7 @@ class Takeovers:
         links: WorkerLinks,
         servers: Servers,
         users: UserInfo,
+        trails: TrailBook,
         table: Mapping[int, Request],
         log: logging.Logger,
     ) -> None:
@@ -43,14 +46,18 @@ class Takeovers:
         self._links = links
         self._servers = servers
         self._users = users
+        self._trails = trails
         self._table = table
         self._log = log
+        self.mirrors = Mirrors(pair, trails, forwarding)
         self._givings: dict[str, Later] = {}
 
     def note(self, frame: Segments) -> None:
         changes = self.pair.note(frame, time.time())
-        for _, _, tick in frame.possessed:
+        for segment, epoch, tick in frame.possessed:
             self._users.raise_floor(tick, "takeover")
+            self._trails.take(segment, epoch, time.monotonic())
+        self.mirrors.follow()
         for takeover in changes:
             self._log.warning(
                 "a segment has another owner segment=%s owner=%s before=%s epoch=%d cause=%s",
@@ -90,7 +97,7 @@ class Takeovers:
             row = self.pair.row(giving.segment)
             if boot > giving.until or row is None:
                 self._end_giving(giving.segment, b"-ERR it took too long; the segment stays where it is\r\n")
-            elif link is not None and not any(each.kind != READ and row.first <= each.uid <= row.last for each in self._table.values()):
+            elif link is not None and not self._writes_under_way(row) and self._may_go(giving, boot, now):
                 link.send(GiveSegment(giving.segment, giving.epoch, giving.to, giving.moves_home))
         if link is None or not self._servers.master.is_ready:
             return
@@ -99,6 +106,14 @@ class Takeovers:
             link.send(TakeSegment(row.segment, row.epoch))
         for row in self.pair.to_ask_back(boot, self._servers.master.up_for_s(now)):
             self._ask_back(row, now)
+
+    def _may_go(self, giving: Giving, boot: float, now: float) -> bool:
+        """Its new owner knows its trails, or has not learned them in time: then it purges everywhere for a while."""
+        is_late = boot > giving.until - GIVE_WITHIN_S / 2
+        return is_late or self.mirrors.has_told_all(giving.segment, giving.epoch + 1, giving.to, now)
+
+    def _writes_under_way(self, row: SegmentRow) -> bool:
+        return any(each.kind != READ and row.first <= each.uid <= row.last for each in self._table.values())
 
     def _ask_back(self, row: SegmentRow, now: float) -> None:
         def take(answer: object) -> None:

@@ -120,8 +120,10 @@ class WorkerLinks:
         self._to_wake.add(server)
 
     def _wake_now(self) -> None:
-        self._before_waking()
-        to_wake, self._to_wake = self._to_wake, set()
+        try:
+            self._before_waking()
+        finally:
+            to_wake, self._to_wake = self._to_wake, set()
         for server in to_wake:
             link = self._links.get(server)
             if link is not None:

@@ -13,12 +13,11 @@ from typing import NamedTuple, TypeAlias
 from workers import store
 from workers.changes import User, apply_changes, clear, encode_results
 from workers.database import Connection, Duplicate, NoRoom, StatementRefused, TryAgain
-from workers.messages import Write, Writes
+from workers.messages import SegmentRow, Write, Writes
 from workers.ownership import Ownership, not_owner
 from workers.protocol import BadArgument, DBSvrError, MasterDown, NotOwner, Refused, decode_changes
-from workers.segment_rows import lock_owned
 from workers.snapshots import user_snapshot, write_answer
-from workers.store import AppliedEvent
+from workers.store import AppliedEvent, Loaded, Purge
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
 Refusal: TypeAlias = "tuple[int, str, str]"
@@ -96,13 +95,13 @@ class WriteBatches:
 
     def _none(self, expired: list[int], refused: list[Write] | None = None, error: DBSvrError | None = None) -> Writes:
         sentence = [(write.request_id, error.code, str(error)) for write in refused or []] if error else []
-        return Writes(self.generation, 0, 0.0, [], sentence, expired)
+        return Writes(self.generation, 0, 0.0, 0, [], sentence, expired)
 
     def _try(self, writes: list[Write]) -> Writes:
         for attempt in range(TRIES):
             started_at = time.monotonic()
             try:
-                tick, outcomes, refused = self._transaction(writes)
+                tick, outcomes, refused, purges = self._transaction(writes)
             except TryAgain:
                 store.roll_back(self._connection)
                 if attempt == TRIES - 1:
@@ -111,10 +110,10 @@ class WriteBatches:
                 store.roll_back(self._connection)
                 raise
             else:
-                return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, outcomes, refused, [])
+                return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, purges, outcomes, refused, [])
         raise AssertionError("unreachable: the last try raises")
 
-    def _transaction(self, writes: list[Write]) -> tuple[int, list[Outcome], list[Refusal]]:
+    def _transaction(self, writes: list[Write]) -> tuple[int, list[Outcome], list[Refusal], int]:
         try:
             return self._try_transaction(writes, are_new=True)
         except Duplicate:
@@ -123,17 +122,21 @@ class WriteBatches:
             store.roll_back(self._connection)
             return self._try_transaction(writes, are_new=False)
 
-    def _try_transaction(self, writes: list[Write], are_new: bool) -> tuple[int, list[Outcome], list[Refusal]]:
+    def _try_transaction(self, writes: list[Write], are_new: bool) -> tuple[int, list[Outcome], list[Refusal], int]:
         connection = self._connection
         tick = store.begin_write(connection, self._instance, self._epoch, self.generation)
-        ours, refused = self._fence(writes)
+        loaded = store.load(connection, self._instance, {write.uid for write in writes})
+        ours, refused = self._fence(writes, loaded.owned)
+        if not ours:
+            store.commit(connection)
+            return tick, [], refused, 0
         known = {} if are_new else store.load_events(connection, ((write.uid, write.event_id) for write in ours))
-        outcomes, more_refused = self._apply_and_commit(ours, known)
-        return tick, outcomes, [*refused, *more_refused]
+        outcomes, more_refused, purges = self._apply_and_commit(ours, loaded, known)
+        return tick, outcomes, [*refused, *more_refused], purges
 
-    def _fence(self, writes: list[Write]) -> tuple[list[Write], list[Refusal]]:
+    def _fence(self, writes: list[Write], owned: list[SegmentRow]) -> tuple[list[Write], list[Refusal]]:
         """Those whose users we own, which is held so until the transaction ends; and a refusal for each of the others (INV 12)."""
-        rows = [row for row in lock_owned(self._connection, self._instance) if self._ownership.is_possessed(row)]
+        rows = [row for row in owned if self._ownership.is_possessed(row)]
         ours, refused = [], []
         for write in writes:
             if any(row.first <= write.uid <= row.last for row in rows):
@@ -142,19 +145,18 @@ class WriteBatches:
                 refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
         return ours, refused
 
-    def _apply_and_commit(self, writes: list[Write], results: dict[tuple[int, str], bytes]) -> tuple[list[Outcome], list[Refusal]]:
+    def _apply_and_commit(
+        self, writes: list[Write], loaded: Loaded, results: dict[tuple[int, str], bytes]
+    ) -> tuple[list[Outcome], list[Refusal], int]:
         """`results`: of the events that were applied before. Raises Duplicate when there are more of those."""
-        if not writes:
-            store.commit(self._connection)
-            return [], []
-        users = store.load_users(self._connection, {write.uid for write in writes})
         now = time.time_ns() // 1_000_000
         outcomes: list[Outcome] = []
         refused: list[Refusal] = []
         events: list[AppliedEvent] = []
         changed: dict[int, User] = {}
+        purges: dict[tuple[int, str], Purge] = {}
         for write in writes:
-            user, key = users[write.uid], (write.uid, write.event_id)
+            user, key = loaded.users[write.uid], (write.uid, write.event_id)
             base_version = user.version
             known = results.get(key)
             if known is None:
@@ -166,10 +168,13 @@ class WriteBatches:
                 results[key] = result
                 events.append(AppliedEvent(write.uid, write.event_id, result))
                 changed[user.uid] = user
-            answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation))
+            for node in write.nodes:
+                purges[user.uid, node] = Purge(user.uid, user.version, node)
+            nodes = write.nodes if user.uid not in loaded.purges else sorted({*write.nodes, *loaded.purges[user.uid]})
+            answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation), nodes)
             outcomes.append((write.request_id, known is None, answer))
-        store.save_and_commit(self._connection, changed.values(), events, now)
-        return outcomes, refused
+        store.save_and_commit(self._connection, self.generation, changed.values(), events, purges.values(), now)
+        return outcomes, refused, len(purges)
 
 
 def _apply(user: User, write: Write, now_ms: int) -> bytes:

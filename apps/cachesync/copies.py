@@ -29,6 +29,12 @@ def head(generation: int, version: int) -> bytes:
     return b"%d:%d\n" % (generation, version)
 
 
+def parse_head(text: bytes) -> tuple[int, int] | None:
+    """(generation, version) of a copy, or of its beginning; None for what is no copy of ours."""
+    generation, _, version = text.partition(b"\n")[0].partition(b":")
+    return (int(generation), int(version)) if generation.isdigit() and version.isdigit() else None
+
+
 def encode_copy(snapshot: Snapshot) -> bytes:
     body = _Body(snapshot.uid, snapshot.generation, snapshot.version, snapshot.points, snapshot.tasks)
     return head(snapshot.generation, snapshot.version) + _encode(body)

@@ -1,83 +1,207 @@
-"""One cache node: read, token, fill, settle. Every call is bounded in time, and a failing node is left alone for a while.
+"""One cache node: read, token, fill, settle, purge, flush. Every call is bounded in time, and a failing node is left alone for a while.
 
-Leans on the connection of the Django cache alias that is named as the node is, which swallows no errors: a time-out means
-"unknown", and the caller must hear of it.
+Leans on a django-redis connection to the node's address, which swallows no errors and repeats nothing: a time-out means "unknown",
+and the caller must hear of it. While the node is left alone one thread asks it PING, so that no request has to.
 """
 
 from __future__ import annotations
 
+import contextlib
+import random
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import redis
-from django_redis import get_redis_connection
+from django_redis.pool import ConnectionFactory
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head
-from apps.cachesync.scripts import DROP_TOKEN, FILL, LEAVE_TOKEN, SETTLE, keys
+from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head, parse_head
+from apps.cachesync.scripts import DROP_TOKEN, FILL, LEAVE_TOKEN, PURGE, SETTLE, keys
 from apps.dbsvr.breaker import Breaker
+from apps.dbsvr.prober import Prober
 from workers.protocol import Snapshot, WriteAnswer
 
 Result = TypeVar("Result")
+
+GOOD_TRIES = 3
+"""Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
+HEAD_BYTES = 48
+
+
+class Stale(NamedTuple):
+    """Whose copies are to go, if they are older than this state."""
+
+    uid: int
+    generation: int
+    version: int
+
+
+class Counts:
+    """What this process has done on the node. Counted without a lock: now and then one may be missed, which a figure may."""
+
+    def __init__(self) -> None:
+        self.hits = self.misses = self.stored = self.refused_version = self.refused_token = self.failures = 0
+
+    def take(self) -> dict[str, int]:
+        """What was counted since the last time."""
+        taken = {name: value for name, value in vars(self).items() if value}
+        for name, value in taken.items():
+            setattr(self, name, getattr(self, name) - value)
+        return taken
 
 
 class NodeUnavailable(Exception):
     """The cache node did not answer, or is being left alone. What was asked of it may have happened all the same."""
 
 
+class _OwnPool(ConnectionFactory):
+    """Django-redis shares one pool among all who name one address, and the first one's time-outs win. Each node has its own."""
+
+    def get_or_create_connection_pool(self, params: dict[str, Any]) -> Any:
+        return self.get_connection_pool(params)
+
+
 class CacheNode:
     """Shared by threads."""
 
-    def __init__(self, name: str, copy_ttl_ms: int) -> None:
+    def __init__(self, name: str, url: str, copy_ttl_ms: int, timeout_ms: int) -> None:
         self.name = name
-        self.breaker = Breaker()
+        self.url = url
+        self.counts = Counts()
+        self.breaker = Breaker(GOOD_TRIES, spread=lambda rest_s: rest_s * random.uniform(0.75, 1.25))
+        self._prober = Prober(f"prober of cache node {name}", self.breaker, self._probe)
         self._copy_ttl_ms = copy_ttl_ms
-        self._scripts: dict[str, Callable[..., Any]] = {}
+        self._scripts: dict[str, Any] = {}
+        options = {
+            "SOCKET_CONNECT_TIMEOUT": timeout_ms / 1000,
+            "SOCKET_TIMEOUT": timeout_ms / 1000,
+            # redis-py would send a timed-out command again by itself, and keep the caller waiting.
+            "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
+        }
+        self._connection: redis.Redis = _OwnPool(options).connect(url)
+
+    @property
+    def is_good(self) -> bool:
+        """Nothing that we have met speaks against asking it."""
+        return not self.breaker.is_open
+
+    def close(self) -> None:
+        self._prober.end()
 
     def get(self, uid: int) -> Snapshot | None:
         """The user's copy; None when there is none. Raises NodeUnavailable, like all of these."""
         copy = self._try(lambda connection: connection.get(keys(uid)[0]))
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
+    def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
+        copies = self._try(lambda connection: connection.mget([keys(uid)[0] for uid in uids]))
+        return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
+
+    def head_of(self, uid: int) -> tuple[int, int] | None:
+        """(generation, version) of the user's copy; None when there is none."""
+        return parse_head(bytes(self._try(lambda connection: connection.getrange(keys(uid)[0], 0, HEAD_BYTES))))
+
     def leave_token(self, uid: int, token: str, ttl_ms: int) -> Snapshot | bool:
         """After a miss: a copy that has come meanwhile, or whether this reader is the one to fill."""
-        found = self._run(LEAVE_TOKEN, uid, token, ttl_ms)
+        return self._token_left(self._run(LEAVE_TOKEN, uid, token, ttl_ms))
+
+    def leave_tokens(self, uids: Sequence[int], token: str, ttl_ms: int) -> list[Snapshot | bool]:
+        """The same for many users, in one round trip."""
+        found = self._run_many(LEAVE_TOKEN, [(uid, (token, ttl_ms)) for uid in uids])
+        return [self._token_left(each) for each in found]
+
+    def _token_left(self, found: Any) -> Snapshot | bool:
         return decode_copy(found, self.name) or False if isinstance(found, bytes) else bool(found)
 
     def drop_token(self, uid: int, token: str) -> None:
         self._run(DROP_TOKEN, uid, token)
 
+    def drop_tokens(self, uids: Sequence[int], token: str) -> None:
+        self._run_many(DROP_TOKEN, [(uid, (token,)) for uid in uids])
+
     def fill(self, uid: int, token: str, snapshot: Snapshot) -> str:
         """Store what was read, if the token is still there: "stored", "no token" or "not newer"."""
-        copy = encode_copy(snapshot)
-        return str(self._run(FILL, uid, token, snapshot.generation, snapshot.version, copy, self._copy_ttl_ms), "ascii")
+        return self._filled(self._run(FILL, uid, *self._filling(token, snapshot)))
 
-    def settle(self, uid: int, answer: WriteAnswer) -> str:
+    def fill_many(self, token: str, snapshots: Sequence[Snapshot]) -> list[str]:
+        found = self._run_many(FILL, [(snapshot.uid, self._filling(token, snapshot)) for snapshot in snapshots])
+        return [self._filled(each) for each in found]
+
+    def _filling(self, token: str, snapshot: Snapshot) -> tuple[str | bytes | int, ...]:
+        return (token, snapshot.generation, snapshot.version, encode_copy(snapshot), self._copy_ttl_ms)
+
+    def _filled(self, found: Any) -> str:
+        outcome = str(found, "ascii")
+        if outcome == "stored":
+            self.counts.stored += 1
+        elif outcome == "not newer":
+            self.counts.refused_version += 1
+        else:
+            self.counts.refused_token += 1
+        return outcome
+
+    def settle(self, uid: int, answer: WriteAnswer, write_through: bool = True) -> str:
         """Set the copy right after a write: "replaced", "deleted", "kept" or "none".
 
         A repeated event is never written through: its snapshot may have been overtaken.
         """
         snapshot = answer.snapshot
-        base = head(snapshot.generation, answer.base_version) if answer.applied else NO_HEAD
+        base = head(snapshot.generation, answer.base_version) if answer.applied and write_through else NO_HEAD
         arguments = (base, snapshot.generation, snapshot.version, encode_copy(snapshot), self._copy_ttl_ms)
         return str(self._run(SETTLE, uid, *arguments), "ascii")
 
-    def _run(self, script: str, uid: int, *arguments: str | bytes | int) -> Any:
-        def run(connection: redis.Redis) -> Any:
-            known = self._scripts.get(script)
-            if known is None:
-                known = self._scripts[script] = connection.register_script(script)
-            return known(keys=keys(uid), args=arguments, client=connection)
+    def purge(self, stale: Sequence[Stale]) -> None:
+        """The copies of these users go if they are older, and so do their tokens. When it returns, all of it is done."""
+        self._run_many(PURGE, [(each.uid, (each.generation, each.version)) for each in stale])
 
-        return self._try(run)
+    def flush(self) -> None:
+        """Everything goes, copies and tokens."""
+        self._try(lambda connection: connection.flushdb(asynchronous=True))
+
+    def describe(self) -> dict[str, Any]:
+        """What the node says of itself, asked also while it is being left alone."""
+        return self._ask(lambda connection: {**connection.info("memory"), **connection.info("server"), "keys": connection.dbsize()})
+
+    def _run(self, script: str, uid: int, *arguments: str | bytes | int) -> Any:
+        known = self._script(script)
+        return self._try(lambda connection: known(keys=keys(uid), args=arguments, client=connection))
+
+    def _run_many(self, script: str, calls: Sequence[tuple[int, Sequence[str | bytes | int]]]) -> list[Any]:
+        known = self._script(script)
+
+        def run(connection: redis.Redis) -> list[Any]:
+            pipeline = connection.pipeline(transaction=False)
+            for uid, arguments in calls:
+                known(keys=keys(uid), args=arguments, client=pipeline)
+            return list(pipeline.execute())
+
+        return self._try(run) if calls else []
+
+    def _script(self, script: str) -> Any:
+        known = self._scripts.get(script)
+        if known is None:
+            known = self._scripts[script] = self._connection.register_script(script)
+        return known
 
     def _try(self, act: Callable[[redis.Redis], Result]) -> Result:
-        if not self.breaker.may_try(time.monotonic()):
+        if self.breaker.is_open:
             raise NodeUnavailable(f"{self.name} is being left alone after failures")
+        return self._ask(act)
+
+    def _ask(self, act: Callable[[redis.Redis], Result]) -> Result:
         try:
-            result = act(get_redis_connection(self.name))
+            result = act(self._connection)
         except (redis.RedisError, OSError) as error:
+            self.counts.failures += 1
             self.breaker.note_failure(time.monotonic())
+            if self.breaker.is_open:
+                self._prober.start()
             raise NodeUnavailable(f"{self.name}: {error}") from error
         self.breaker.note_success()
         return result
+
+    def _probe(self) -> None:
+        with contextlib.suppress(NodeUnavailable):  # the breaker knows
+            self._ask(lambda connection: connection.ping())

@@ -6,7 +6,7 @@ comes or goes moves only its own share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from uhashring import HashRing
 
@@ -21,3 +21,18 @@ class Ring:
 
     def node_of(self, uid: int) -> str:
         return str(self._ring.get_node(str(uid)))
+
+    def in_turn(self, uid: int) -> Iterator[str]:
+        """All nodes, the user's own first, then those that take his place in turn."""
+        return (str(name) for name in self._ring.iterate_nodes(str(uid)))
+
+    def shares(self) -> dict[str, float]:
+        """The share of all users that belongs to each node."""
+        points = sorted(self._ring.get_points())
+        whole = float(2**128)  # the ring is that of MD5
+        owned = dict.fromkeys(self.names, 0.0)
+        last = points[-1][0] - whole
+        for place, name in points:
+            owned[str(name)] += (place - last) / whole
+            last = place
+        return owned

@@ -71,6 +71,17 @@ All tokens go, so no read that began before can store its answer. The copy is re
 the write was applied on; any other older one is deleted; none is created.
 """
 
+PURGE = (
+    _OLDER
+    + """
+redis.call('DEL', KEYS[2])
+local copy = redis.call('GET', KEYS[1])
+if copy and older(copy, tonumber(ARGV[1]), tonumber(ARGV[2])) then return redis.call('DEL', KEYS[1]) end
+return 0
+"""
+)
+"""All tokens go, and the copy if it is older. ARGV: generation, version. Late, twice or out of order it does no harm."""
+
 
 def keys(uid: int) -> tuple[str, str]:
     """The keys of the user's copy and of his fill token."""

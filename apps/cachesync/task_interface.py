@@ -1,13 +1,9 @@
 """TaskInterface: users' tasks through the cache nodes.
 
-A read goes to the user's node on the ring; a miss goes to the DBSvr, once for all threads of this process that miss the user
-together, and fills the node, by one reader at a time and only with an answer that is storable and newest (INV 8). A write goes
-to the DBSvr, and before it is answered the user's node is set right (INV 9, the writer's own node). When the node fails, reads
-and writes go on without it.
-
-What is not here yet: purges of copies on *other* nodes, failover along the ring and readmission. Until then a copy lives for
-one second. That bounds how long one on another node outlives a write; one on a node that the writer could not reach may be
-filled until the read's token expires, and lives for one second from then.
+A read goes to the user's node on the ring, or to the next that may be used; a miss goes to the DBSvr, once for all threads of this
+process that miss the user together, and fills the node, by one reader of all processes at a time and only with an answer that is
+storable and newest (INV 8). A write goes to the DBSvr, and before it is answered, `purging` completes it on the nodes (INV 9).
+Which nodes may be used `node_set` says (INV 11); without any the DBSvr serves.
 """
 
 from __future__ import annotations
@@ -15,67 +11,134 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import random
 import secrets
 import time
 from collections.abc import Sequence
 
+from apps.cachesync.followed_writes import FollowedWrites
+from apps.cachesync.node_set import NodeSet
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
-from apps.cachesync.ring import Ring
+from apps.cachesync.purging import Purging
 from apps.cachesync.shared_reads import SharedReads
 from apps.dbsvr.db_interface import DbInterface, db_interface
 from tasksys_site import configuration
-from workers.protocol import Change, Snapshot, WriteAnswer
+from workers.protocol import Change, DBSvrError, Snapshot, WriteAnswer
 
 log = logging.getLogger(__name__)
+
+NOWHERE = "none"
+"""What a request names when it uses no node: no node has this name, and no copy is ever put there."""
+TOKEN_LASTS_MS = 1_000
+"""At most: so long readers may believe that somebody fills who has died meanwhile."""
+WAIT_FOR_FILL_S = 0.3
+"""How long a reader waits for the copy that another process is about to put there, before it reads for itself."""
+FIRST_LOOK_S = 0.002
+LAST_LOOK_S = 0.02
 
 
 class TaskInterface:
     """Shared by threads. Raises DbInterface's errors; a failing cache node is no error."""
 
-    def __init__(self, dbsvr: DbInterface, cache: configuration.Cache, token_ttl_ms: int) -> None:
-        """`token_ttl_ms`: how long a read of the DBSvr may take; a fill that comes later is refused."""
+    def __init__(self, dbsvr: DbInterface, cache: configuration.Cache, deadline_ms: int) -> None:
+        """`deadline_ms`: for one call in all."""
         self._dbsvr = dbsvr
-        self._ring = Ring(node.name for node in cache.nodes)
-        self._nodes = {name: CacheNode(name, cache.copy_ttl_ms) for name in self._ring.names}
+        self._followed = FollowedWrites(cache.check_one_in)
+        self._nodes = NodeSet(cache, self._followed.write_down)
+        self._purging = Purging(self._nodes, cache.purge_before_answer_ms)
         self._reads = SharedReads()
-        self._token_ttl_ms = token_ttl_ms
+        self._deadline_s = deadline_ms / 1000
+        self._token_ms = min(deadline_ms, TOKEN_LASTS_MS)
 
     def get(self, uid: int) -> Snapshot:
         """The user's snapshot, `served_by` a cache node, the master or a replica."""
-        until = time.monotonic() + self._token_ttl_ms / 1000
-        node = self._node(uid)
+        node = self._nodes.choose(uid)
+        if node is not None:
+            copy = self._copy(node, uid)
+            if copy is not None:
+                return copy
+        until = time.monotonic() + self._deadline_s
+        return self._reads.read(uid, until, lambda: self._read_and_fill(uid, until))
+
+    def get_many(self, uids: Sequence[int]) -> list[Snapshot | DBSvrError]:
+        """One snapshot, or the error in its place, for each uid, in order: a few round trips for each node, whatever their number."""
+        until = time.monotonic() + self._deadline_s
+        found: dict[int, Snapshot | DBSvrError] = {}
+        by_node: dict[CacheNode | None, list[int]] = {}
+        for uid in dict.fromkeys(uids):
+            by_node.setdefault(self._nodes.choose(uid), []).append(uid)
+        for node, theirs in by_node.items():
+            found |= self._get_many(node, theirs, until)
+        return [found[uid] for uid in uids]
+
+    def finish(self, uid: int, event_id: str, changes: Sequence[Change]) -> WriteAnswer:
+        """Apply the changes once for this event id; when it returns, no node that could be reached serves anything older."""
+        node = self._nodes.choose(uid)
+        answer = self._dbsvr.finish(uid, node.name if node else NOWHERE, event_id, changes)
+        return self._completed(node, event_id, answer, write_through=True)
+
+    def clear(self, uid: int, event_id: str) -> WriteAnswer:
+        """Delete the user's data, and every copy of it."""
+        node = self._nodes.choose(uid)
+        answer = self._dbsvr.clear(uid, node.name if node else NOWHERE, event_id)
+        return self._completed(node, event_id, answer, write_through=False)
+
+    def close(self) -> None:
+        """For who has made it himself; the process's own lives as long as the process."""
+        self._nodes.close()
+        self._purging.close()
+
+    def _completed(self, node: CacheNode | None, event_id: str, answer: WriteAnswer, write_through: bool) -> WriteAnswer:
+        self._purging.complete(node, answer, write_through)
+        self._followed.note(node.name if node else NOWHERE, event_id, answer)
+        return answer
+
+    def _copy(self, node: CacheNode, uid: int) -> Snapshot | None:
+        """The node's copy, if it may be served."""
         try:
             copy = node.get(uid)
         except NodeUnavailable:
-            copy = None
-        return copy or self._reads.read(uid, until, lambda: self._read_and_fill(uid, node, until))
+            return None
+        # Asked after the copy was given: meanwhile the node may have gone out of use, or this process may have slept.
+        if copy is None or not self._nodes.may_serve(node):
+            node.counts.misses += 1
+            return None
+        node.counts.hits += 1
+        return copy
 
-    def finish(self, uid: int, event_id: str, changes: Sequence[Change]) -> WriteAnswer:
-        """Apply the changes once for this event id, and set the user's node right."""
-        node = self._node(uid)
-        return self._settled(node, uid, self._dbsvr.finish(uid, node.name, event_id, changes))
-
-    def clear(self, uid: int, event_id: str) -> WriteAnswer:
-        """Delete the user's data, on his node too."""
-        node = self._node(uid)
-        return self._settled(node, uid, self._dbsvr.clear(uid, node.name, event_id))
-
-    def _node(self, uid: int) -> CacheNode:
-        return self._nodes[self._ring.node_of(uid)]
-
-    def _read_and_fill(self, uid: int, node: CacheNode, until: float) -> Snapshot:
+    def _read_and_fill(self, uid: int, until: float) -> Snapshot:
         """After a miss: a copy that has come meanwhile, else what the DBSvr says by `until`, stored if we are the one to fill."""
+        node = self._nodes.choose(uid)
         token = secrets.token_hex(8)
-        try:
-            found = node.leave_token(uid, token, self._token_ttl_ms)
-        except NodeUnavailable:
-            found = False
+        found = self._token(node, uid, token, until)
         if isinstance(found, Snapshot):
             return found
-        snapshot = self._dbsvr.get(uid, node.name, deadline_ms=max(1, int(1000 * (until - time.monotonic()))))
-        if found:  # the token is ours; who found another's reads through
+        name = node.name if node else NOWHERE
+        snapshot = self._dbsvr.get(uid, name, deadline_ms=_left_ms(until))
+        if found and node is not None:
             self._fill(node, uid, token, snapshot)
         return snapshot
+
+    def _token(self, node: CacheNode | None, uid: int, token: str, until: float) -> Snapshot | bool:
+        """A copy; True when the token is ours; False when this reader is to read without storing.
+
+        While another's token is there its copy is waited for, a little: a crowd of processes costs one read, and who holds the
+        token and has died costs each reader the wait, until the token expires.
+        """
+        wait_until = min(until - self._deadline_s / 2, time.monotonic() + WAIT_FOR_FILL_S)
+        pause_s = FIRST_LOOK_S
+        while node is not None:
+            try:
+                found = node.leave_token(uid, token, self._token_ms)
+            except NodeUnavailable:
+                return False
+            if isinstance(found, Snapshot) and not self._nodes.may_serve(node):
+                return False
+            if found or time.monotonic() + pause_s >= wait_until:
+                return found
+            time.sleep(pause_s * random.uniform(0.5, 1))
+            pause_s = min(2 * pause_s, LAST_LOOK_S)
+        return False
 
     @staticmethod
     def _fill(node: CacheNode, uid: int, token: str, snapshot: Snapshot) -> None:
@@ -87,13 +150,48 @@ class TaskInterface:
         except NodeUnavailable as error:
             log.debug("no fill: %s", error)  # the answer is right without it, and the token expires
 
+    def _get_many(self, node: CacheNode | None, uids: list[int], until: float) -> dict[int, Snapshot | DBSvrError]:
+        found: dict[int, Snapshot | DBSvrError] = {}
+        ours: set[int] = set()
+        token = secrets.token_hex(8)
+        if node is not None:
+            try:
+                found |= self._served(node, uids, node.get_many(uids))
+                missing = [uid for uid in uids if uid not in found]
+                node.counts.hits += len(found)
+                node.counts.misses += len(missing)
+                left = node.leave_tokens(missing, token, self._token_ms)
+                found |= self._served(node, missing, left)
+                ours = {uid for uid, each in zip(missing, left, strict=True) if each is True}
+            except NodeUnavailable:
+                pass  # what was found is right; the rest is read
+        missing = [uid for uid in uids if uid not in found]
+        if not missing:
+            return found
+        answers = dict(
+            zip(missing, self._dbsvr.get_many(missing, node.name if node else NOWHERE, deadline_ms=_left_ms(until)), strict=True)
+        )
+        if node is not None and ours:
+            self._fill_many(node, ours, token, answers)
+        return found | answers
+
+    def _served(self, node: CacheNode, uids: Sequence[int], copies: Sequence[Snapshot | bool | None]) -> dict[int, Snapshot]:
+        if not self._nodes.may_serve(node):
+            return {}
+        return {uid: copy for uid, copy in zip(uids, copies, strict=True) if isinstance(copy, Snapshot)}
+
     @staticmethod
-    def _settled(node: CacheNode, uid: int, answer: WriteAnswer) -> WriteAnswer:
+    def _fill_many(node: CacheNode, ours: set[int], token: str, answers: dict[int, Snapshot | DBSvrError]) -> None:
+        storable = [it for uid, it in answers.items() if uid in ours and isinstance(it, Snapshot) and it.storable]
         try:
-            node.settle(uid, answer)
+            node.fill_many(token, storable)
+            node.drop_tokens([*ours - {it.uid for it in storable}], token)
         except NodeUnavailable as error:
-            log.warning("a copy may outlive a write by its own life: %s", error)
-        return answer
+            log.debug("no fills: %s", error)
+
+
+def _left_ms(until: float) -> int:
+    return max(1, int(1000 * (until - time.monotonic())))
 
 
 def task_interface() -> TaskInterface:
@@ -103,6 +201,6 @@ def task_interface() -> TaskInterface:
 
 @functools.lru_cache(maxsize=1)
 def _of_process(pid: int) -> TaskInterface:
-    """A forked child must not share its parent's connections, hence the pid."""
+    """A forked child must not share its parent's connections and threads, hence the pid."""
     settings = configuration.load()
     return TaskInterface(db_interface(), settings.cache, settings.web.deadline_ms)

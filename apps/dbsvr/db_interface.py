@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from apps.dbsvr.connections import Connections
+from apps.dbsvr.connections import Connections, NoAnswer
 from apps.dbsvr.owners import Owners
 from apps.dbsvr.reach import Reach
 from tasksys_site import configuration
@@ -26,6 +26,7 @@ from workers.protocol import (
     MAX_BATCH_UIDS,
     Change,
     DBSvrError,
+    MasterDown,
     NotOwner,
     Snapshot,
     TimedOut,
@@ -40,12 +41,15 @@ FIRST_PAUSE_MS = 20
 LONGEST_PAUSE_MS = 400
 SHARE_OF_A_TRY = 1 / 3
 """Of the time left, while another DBSvr could be asked after this one: who does not answer must not use up the whole deadline."""
+LEAST_WAIT_S = 0.05
+"""A shorter wait, at the end of a deadline, says nothing about who did not answer in it."""
 
-GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner)
+GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner, MasterDown)
 """The errors after which another DBSvr is asked at once.
 
-Not OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less. Not MASTERDOWN:
-both have the same master. These two are waited out where they were said. All other errors would be said everywhere.
+MASTERDOWN too: perhaps the master is out of the owner's reach alone, and only those who ask the other let it take the users over. Not
+OVERLOADED: the owner lives, so the other would forward the request to it, and it would have more to do, not less; that is waited out where
+it was said. All other errors would be said everywhere.
 """
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
@@ -182,10 +186,12 @@ class DbInterface:
 
     def _ask(self, instance: str, until: float, *command: str | bytes | int) -> Any:
         reach = self._reach(instance)
+        began = time.monotonic()
         try:
             answer = self._instances[instance].ask(*command, until=until)
         except DBSvrError as error:
-            reach.note(error)
+            if not isinstance(error, NoAnswer) or until - began >= LEAST_WAIT_S:
+                reach.note(error)
             raise
         reach.note(None)
         return answer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from apps.dbsvr.stats import Endpoint, Lost, Segment, Stats, Takeover
+from apps.dbsvr.stats import Endpoint, Lost, MirrorTo, Peer, Segment, Stats, Takeover
 
 MAX_GAP_S = 3.0
 """Counters further apart than this give no rate: the mean over a gap would be shown as if it were this second's."""
@@ -32,6 +32,7 @@ class ReplicaFigures(msgspec.Struct, frozen=True):
     running: bool = True
     """Its worker process exists: it has told its process id."""
     refusal: str = ""
+    endpoint: str = ""
     endpoints: tuple[Endpoint, ...] = ()
 
 
@@ -84,6 +85,8 @@ class Figures(msgspec.Struct, frozen=True):
     lost: Lost | None = None
     segments: dict[str, Segment] = {}
     takeovers: tuple[Takeover, ...] = ()
+    peers: dict[str, Peer] = {}
+    mirror: dict[str, MirrorTo] = {}
 
     @property
     def replica_reads(self) -> float | None:
@@ -148,6 +151,7 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
                 reads=None if before is None else by_server.get(name, 0.0),
                 running=replica.pid is not None,
                 refusal=replica.refusal,
+                endpoint=replica.endpoint,
                 endpoints=replica.endpoints,
             )
             for name, replica in current.replicas.items()
@@ -176,4 +180,6 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
         lost=current.lost,
         segments=current.segments,
         takeovers=current.takeovers,
+        peers=current.peers,
+        mirror=current.mirror,
     )

@@ -84,7 +84,7 @@ def judge(
         findings += ([silence] if silence else []) + _hide(found)
     findings = _once(findings)
     gone = {finding.instance for finding in findings if finding.code == blindness.DOWN}
-    findings += segment_rules.look(windows, limits.blind_after_s, gone, before, now)
+    findings += segment_rules.look(windows, limits, gone, before, now)
     findings += canary_rules.look(canary, before, now)
     if not any(not finding.hidden_by for finding in findings):
         calm = _calm(windows, limits, now)

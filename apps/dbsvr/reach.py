@@ -6,13 +6,16 @@ is back, one thread of the process asks PING meanwhile, ever less often, until i
 
 from __future__ import annotations
 
+import logging
 import random
-import threading
 import time
 
 from apps.dbsvr.breaker import Breaker
 from apps.dbsvr.connections import Connections, NoAnswer, NoConnection
+from apps.dbsvr.prober import Prober
 from workers.protocol import DBSvrError, Unreachable
+
+log = logging.getLogger(__name__)
 
 GOOD_TRIES = 3
 """Answers in a row before requests come back: a DBSvr that comes and goes is left alone until it stays."""
@@ -23,12 +26,9 @@ class Reach:
     """Shared by threads; not by processes."""
 
     def __init__(self, name: str, connections: Connections) -> None:
-        self._name = name
         self._connections = connections
         self._breaker = Breaker(GOOD_TRIES, spread=lambda rest_s: rest_s * random.uniform(0.75, 1.25))
-        self._lock = threading.Lock()
-        self._prober: threading.Thread | None = None
-        self._ended = threading.Event()
+        self._prober = Prober(f"prober of DBSvr {name}", self._breaker, self._probe)
 
     @property
     def is_good(self) -> bool:
@@ -39,33 +39,25 @@ class Reach:
         """What a request has met. An error that the DBSvr itself has answered is an answer."""
         if isinstance(error, NoConnection):
             return
+        was_open = self._breaker.is_open
         if not isinstance(error, (Unreachable, NoAnswer)):
             self._breaker.note_success()
+            if was_open and not self._breaker.is_open:
+                log.warning("DBSvr %s is asked again", self._name)
             return
         self._breaker.note_failure(time.monotonic())
         if self._breaker.is_open:
-            self._start_prober()
+            if not was_open:
+                log.warning("DBSvr %s is left alone until it answers PING: %s", self._name, error)
+            self._prober.start()
 
     def close(self) -> None:
         """The prober ends by itself, at the latest after PROBE_WITHIN_S; nobody waits for it."""
-        self._ended.set()
-
-    def _start_prober(self) -> None:
-        with self._lock:
-            if self._prober is None and not self._ended.is_set():
-                self._prober = threading.Thread(target=self._probe, name=f"prober of DBSvr {self._name}", daemon=True)
-                self._prober.start()
+        self._prober.end()
 
     def _probe(self) -> None:
-        while not self._ended.wait(self._breaker.rests_for(time.monotonic())):
-            if self._breaker.may_try(time.monotonic()):
-                try:
-                    self._connections.ask("PING", until=time.monotonic() + PROBE_WITHIN_S)
-                    self.note(None)
-                except DBSvrError as error:
-                    self.note(error)
-            # Under the lock, so that whoever opens it again while this thread ends starts another.
-            with self._lock:
-                if not self._breaker.is_open:
-                    self._prober = None
-                    return
+        try:
+            self._connections.ask("PING", until=time.monotonic() + PROBE_WITHIN_S)
+            self.note(None)
+        except DBSvrError as error:
+            self.note(error)

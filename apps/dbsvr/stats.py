@@ -120,6 +120,23 @@ class Takeover(msgspec.Struct, frozen=True):
     at: float | None = None
 
 
+class Peer(msgspec.Struct, frozen=True):
+    """The connection to another DBSvr. `forwarded`: writes handed to it."""
+
+    state: str  # up, silent, away
+    forwarded: int = 0
+    failed: int = 0
+
+
+class MirrorTo(msgspec.Struct, frozen=True):
+    """What another DBSvr knows of the trails of our segments. `lag_ms`: for how long the oldest change has waited to be known there."""
+
+    lag_ms: float
+    is_level: bool
+    sent: int = 0
+    resends: int = 0
+
+
 class Stats(msgspec.Struct, frozen=True):
     instance: str
     run_id: int
@@ -140,6 +157,8 @@ class Stats(msgspec.Struct, frozen=True):
     lost: Lost | None = None
     segments: dict[str, Segment] = {}
     takeovers: tuple[Takeover, ...] = ()
+    peers: dict[str, Peer] = {}
+    mirror: dict[str, MirrorTo] = {}
 
 
 decode_stats = msgspec.json.Decoder(Stats).decode

@@ -40,6 +40,8 @@ class Thresholds(msgspec.Struct, frozen=True):
     share_min_safe: float = 20.0
     """Reads/s that replicas might have served; with fewer, the share is noise and counts as unknown."""
 
+    peer_for: int = 10
+    peer_clear_for: int = 5
     warning_clear_for: int = 5
     lost_for_s: float = 86_400.0
     master_down_s: float = 3.0

@@ -232,10 +232,12 @@ def create_schemas_and_accounts(
     for schema in (configuration_schema, user_schema):
         master.execute(f"CREATE DATABASE IF NOT EXISTS `{schema}` CHARACTER SET utf8mb4")
     configuration, users = _granted(configuration_schema), _granted(user_schema)
+    purges = f"`{user_schema}`.cache_purge"
     grants: list[tuple[Account, list[str]]] = [
         (accounts.migrations, [f"ALL ON {configuration}", f"ALL ON {users}"]),
         (accounts.workers, [f"SELECT, INSERT, UPDATE, DELETE ON {users}", f"SELECT ON {configuration}", "SLAVE MONITOR ON *.*"]),
-        (accounts.web, [f"SELECT, INSERT, UPDATE, DELETE ON {configuration}", f"SELECT ON {users}"]),
+        # CREATE, since a right to a table that is not there yet can only be given with it.
+        (accounts.web, [f"SELECT, INSERT, UPDATE, DELETE ON {configuration}", f"SELECT ON {users}", f"CREATE, INSERT, DELETE ON {purges}"]),
         (accounts.reading, [f"SELECT ON {configuration}", f"SELECT ON {users}", "SLAVE MONITOR ON *.*"]),
     ]
     for account, rights in grants:
@@ -246,6 +248,12 @@ def create_schemas_and_accounts(
             master.execute("ALTER USER %s@%s IDENTIFIED BY %s", parameters=(*who, account.password))
             for right in rights:
                 master.execute(f"GRANT {right} TO %s@%s", parameters=who)
+
+
+def grant_on_tables(master: MariaDBServer, accounts: Accounts, user_schema: str = "tasksys_user") -> None:
+    """What needs its table first: the logic side closes purge rows by their ids, and makes one for its own cache node."""
+    for host in ("127.0.0.1", "localhost"):
+        master.execute(f"GRANT INSERT, DELETE ON `{user_schema}`.cache_purge TO %s@%s", parameters=(accounts.web.user, host))
 
 
 def _granted(schema: str) -> str:

@@ -167,10 +167,13 @@ class LocalStack:
         celery = [python(), "-m", "celery", "-A", "tasksys_site.celery"]
         # Threads: the tasks wait for databases, and a forked pool costs a process more for nothing.
         worker = [*celery, "worker", "-Q", "sample", "-n", "sample@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
+        # Each thread waits for one node at most; a frozen node must not take the threads of the others.
+        purge = [*celery, "worker", "-Q", "purge", "-n", "purge@%h", "--pool", "threads", "--concurrency", "8", "--loglevel", "INFO"]
         beat = [*celery, "beat", "--loglevel", "INFO", "--schedule", str(self.var / "run" / "celerybeat"), "--pidfile="]
         return [
             Program("web", TASKSYS, granian),
             Program("celery", TASKSYS, worker),
+            Program("purge", TASKSYS, purge),
             # Nobody can ask these two whether they are well, so they get the time to load Django and fail.
             Program("beat", TASKSYS, beat, up_after_s=3),
             Program("sampler", TASKSYS, [python(), "manage.py", "sampler"], up_after_s=3),

@@ -14,12 +14,12 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis as redis_py
 
-from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, replicate
+from deploy.local.mariadb import MariaDBServer, create_schemas_and_accounts, grant_on_tables, replicate
 from deploy.local.ports import free_ports
 from deploy.local.redis import RedisServer
 from deploy.local.server_process import ServerFailed, wait_until
@@ -49,6 +49,16 @@ class PrivateDBSvr:
         return [self.front, self.master_worker, *self.replica_workers.values()]
 
 
+@dataclass(frozen=True)
+class View:
+    """What the processes of one DBSvr believe, where it is not the common configuration: as if they stood on another host."""
+
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """Of the other DBSvrs' fronts."""
+    endpoints: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of "master" and the replicas."""
+
+
 class PrivateStack:
     """The parts by name. Nothing runs before `start_*` is called; `stop` ends all of it."""
 
@@ -59,8 +69,10 @@ class PrivateStack:
         settings: Mapping[str, object] | None = None,
         endpoints: Endpoints | None = None,
         instances: Sequence[str] = ("a",),
+        views: Views | None = None,
     ) -> None:
         """`settings`: further keys of section `dbsvr`. `endpoints`: of "master" and the replicas, where not the server alone.
+        `views`: of each DBSvr that is to see the others, or the databases, by other addresses.
 
         Two `instances` share the users: those below SECOND_HALF are the first one's.
         """
@@ -76,11 +88,14 @@ class PrivateStack:
         self.nodes = {f"node-{number}": RedisServer(f"node-{number}", directory / f"node-{number}", next(ports)) for number in (1, 2)}
         self.web_port = next(ports)
         self.environment = {FILE_VARIABLE: str(directory / "tasksys.toml")}
+        self._environments = {name: {FILE_VARIABLE: str(directory / f"tasksys-{name}.toml")} for name in instances}
         self._others = 0
         self.dbsvrs = {name: self._dbsvr(name, next(ports), next(ports)) for name in instances}
         self._endpoints = endpoints(self) if endpoints is not None else {}
         self.configuration_file = directory / "tasksys.toml"
-        self._write_configuration(dict(settings or {}))
+        self.settings = dict(settings or {})
+        self.views = dict(views(self)) if views is not None else {}
+        self.write_configuration()
 
     @property
     def replica(self) -> MariaDBServer:
@@ -150,7 +165,23 @@ class PrivateStack:
         """One more process of that kind, with a log of its own; not started, and for the caller to end."""
         self._others += 1
         command = [sys.executable, "-m", "workers", process, "--instance", instance, *arguments]
-        return StackProcess(f"{process}-{self._others}", command, self.directory / f"{process}-{self._others}.log", self.environment)
+        log = self.directory / f"{process}-{self._others}.log"
+        return StackProcess(f"{process}-{self._others}", command, log, self._environments[instance])
+
+    def celery(self, queue: str, concurrency: int = 8) -> StackProcess:
+        """A Celery worker of that queue, as in production; not started, and for the caller to end."""
+        self._others += 1
+        name = f"celery-{queue}-{self._others}"
+        command = [sys.executable, "-m", "celery", "-A", "tasksys_site.celery", "worker", "-Q", queue, "-n", f"{name}@%h"]
+        command += ["--pool", "threads", "--concurrency", str(concurrency), "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+        return StackProcess(name, command, self.directory / f"{name}.log", self.environment)
+
+    def beat(self) -> StackProcess:
+        """Celery's beat; as above."""
+        self._others += 1
+        command = [sys.executable, "-m", "celery", "-A", "tasksys_site.celery", "beat", "--loglevel", "INFO", "--pidfile="]
+        command += ["--schedule", str(self.directory / f"beat-{self._others}.schedule")]
+        return StackProcess("beat", command, self.directory / f"beat-{self._others}.log", self.environment)
 
     def start_databases(self) -> None:
         """Master and replicas, replicating, with schemas and accounts, and no tables yet."""
@@ -167,11 +198,13 @@ class PrivateStack:
             sql = "\n".join(line for line in statement.splitlines() if not line.startswith("--"))
             if sql.strip():
                 self.master.execute(sql, "tasksys_user")
+        grant_on_tables(self.master, self.configuration().databases.accounts)
 
     def migrate(self) -> None:
         """All tables of both schemas, by Django's migrations."""
         for alias in ("default", "userdata"):
             self.manage("migrate", f"--database={alias}", "--verbosity=0")
+        grant_on_tables(self.master, self.configuration().databases.accounts)
 
     def manage(self, *arguments: str) -> str:
         """Run `manage.py …` against this stack; what it printed. ServerFailed with its output when it fails."""
@@ -230,15 +263,21 @@ class PrivateStack:
         for server in (*self.nodes.values(), self.broker, *self.replicas.values(), self.master):
             server.stop()
 
-    def _endpoints_of(self, name: str, server: MariaDBServer) -> str:
-        return json.dumps(list(self._endpoints.get(name, [server.endpoint])))
+    def _endpoints_of(self, name: str, server: MariaDBServer, view: View) -> str:
+        return json.dumps(list(view.endpoints.get(name) or self._endpoints.get(name, [server.endpoint])))
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float, complaint: str) -> None:
         if not wait_until(condition, timeout_s):
             logs = "\n".join(f"--- {process.name}\n{process.last_log_lines()}" for process in self.dbsvr_processes)
             raise ServerFailed(f"{complaint} within {timeout_s:g} s; stats: {self.stats()}\n{logs}")
 
-    def _write_configuration(self, dbsvr: dict[str, object]) -> None:
+    def write_configuration(self) -> None:
+        """The common file, and one for the processes of each DBSvr. They read it when they are started."""
+        self._write_configuration(self.configuration_file, View())
+        for name in self.dbsvrs:
+            self._write_configuration(self.directory / f"tasksys-{name}.toml", self.views.get(name, View()))
+
+    def _write_configuration(self, file: Path, view: View) -> None:
         secrets_dir = self.directory / "secrets"
         secrets_dir.mkdir(exist_ok=True, mode=0o700)
         for name in ("migrations", "workers", "web", "reading", "django"):
@@ -247,14 +286,14 @@ class PrivateStack:
                 path.write_text(secrets.token_urlsafe(32))
                 path.chmod(0o600)
         run_dir = self.directory / "run"
-        lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f"master = {self._endpoints_of('master', self.master)}"]
+        lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f"master = {self._endpoints_of('master', self.master, view)}"]
         for name in ("migrations", "workers", "web", "reading"):
             lines += [f"[databases.accounts.{name}]", f'user = "tasksys_{name}"', f"password_file = {_toml(secrets_dir / name)}"]
         for name, server in self.replicas.items():
-            lines += ["[[databases.replicas]]", f'name = "{name}"', f"endpoints = {self._endpoints_of(name, server)}"]
-        lines += ["[dbsvr]", f"run_dir = {_toml(run_dir)}", *(f"{key} = {_toml(value)}" for key, value in dbsvr.items())]
+            lines += ["[[databases.replicas]]", f'name = "{name}"', f"endpoints = {self._endpoints_of(name, server, view)}"]
+        lines += ["[dbsvr]", f"run_dir = {_toml(run_dir)}", *(f"{key} = {_toml(value)}" for key, value in self.settings.items())]
         for svr in self.dbsvrs.values():
-            lines += [f"[dbsvr.instances.{svr.name}]", f"port = {svr.port}", f"queue_key = {svr.queue_key}"]
+            lines += [f"[dbsvr.instances.{svr.name}]", f"port = {view.ports.get(svr.name, svr.port)}", f"queue_key = {svr.queue_key}"]
             lines += [f"metrics_port = {svr.metrics_port}"]
         if len(self.dbsvrs) > 1:
             for name, first, last in zip(self.dbsvrs, (1, SECOND_HALF), (SECOND_HALF - 1, MAX_UID), strict=True):
@@ -263,10 +302,11 @@ class PrivateStack:
         for name, node in self.nodes.items():
             lines += ["[[cache.nodes]]", f'name = "{name}"', f'url = "redis://127.0.0.1:{node.port}/0"']
         lines += ["[web]", f"port = {self.web_port}", f"secret_key_file = {_toml(secrets_dir / 'django')}"]
-        self.configuration_file.write_text("\n".join(lines) + "\n")
+        file.write_text("\n".join(lines) + "\n")
 
 
 Endpoints = Callable[[PrivateStack], Mapping[str, Sequence[str]]]
+Views = Callable[[PrivateStack], Mapping[str, View]]
 
 
 def _toml(value: object) -> str:

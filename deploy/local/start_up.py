@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.local.answers import EVERYTHING_WITHIN_S, questions
-from deploy.local.mariadb import create_schemas_and_accounts, replicate
+from deploy.local.mariadb import create_schemas_and_accounts, grant_on_tables, replicate
 from deploy.local.pieces import DBSVR, TASKSYS, LocalStack, python, servers_of
 from deploy.local.ports import is_free
 from deploy.local.queue_keys import queues_in_use
@@ -77,6 +77,7 @@ def _start(stack: LocalStack, supervisord: Supervisord, dies_with_us: bool) -> N
             replicate(stack.master, replica)
     with step("tables, operator, demo tasks, static files"):
         _run_python("deploy.local.prepare")
+        grant_on_tables(stack.master, settings.accounts, settings.user_schema)
     with step("DBSvr"):
         supervisord.start_group(DBSVR)
         _ask(stack, supervisord, "DBSvr")

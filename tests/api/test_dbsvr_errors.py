@@ -25,6 +25,7 @@ def test_every_error_of_the_wire_has_its_answer(error: type[protocol.DBSvrError]
         "TOOBIG": (413, "too_big"),
         "OVERLOADED": (503, "overloaded"),
         "MASTERDOWN": (503, "master_down"),
+        "NOTOWNER": (503, "no_owner"),
         "UNREACHABLE": (503, "unreachable"),
         "TIMEOUT": (504, "timeout"),
     }.get(error.code, (502, "dbsvr_fault"))

@@ -111,6 +111,7 @@ def test_the_overview_shows_live_figures_and_moving_charts(
     eventually(lambda: figure(page, "reads") > 10 and figure(page, "share") > 10, within_s=20, every_s=0.2)
     expect(page.locator("#light-word")).to_have_text("All well")
     expect(page.locator(".light")).to_contain_text("of them from replicas")
+    expect(page.locator("#segments tbody tr")).to_have_text(re.compile(r"all.*1 – 9,223,372,036,854,775,807.*at home", re.DOTALL))
     assert [chart.get_attribute("data-chart") for chart in page.locator("[data-chart]").all()] == list(CHARTS)
     expect(page.locator("[data-chart] canvas")).to_have_count(len(CHARTS))
 

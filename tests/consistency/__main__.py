@@ -15,19 +15,24 @@ from pathlib import Path
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.check import check
-from tests.consistency.clients import Load
+from tests.consistency.clients import CLIENT, RESP, Load
 from tests.consistency.doubles import DOUBLES, break_on_purpose
-from tests.consistency.faults import CHOICES
+from tests.consistency.faults import CHOICES, PIPELINE
+from tests.consistency.pair_faults import PAIR
+from tests.stack.pair_stack import PairStack
 
 SETTINGS = {"deadline_ms": 4_000, "clear_age_limit_ms": 1_000}
 """Deletions get their turn soon, or a run would see few of them."""
+PAIR_SETTINGS = {**SETTINGS, "deadline_ms": 2_000, "lease_ms": 1_000, "hold_ms": 1_000, "give_back_after_ms": 1_000}
+"""Segments change their owner often, or a run would see few takeovers."""
+PAIR_FAULTS = {"pair": PAIR, "all": (*PIPELINE, *PAIR)}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.consistency", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--faults", choices=sorted(CHOICES), default="pipeline")
-    parser.add_argument("--via", choices=["resp"], default="resp", help="what the clients speak")
+    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS}), default="pipeline")
+    parser.add_argument("--via", choices=[RESP, CLIENT], default=RESP, help="what the clients speak: the wire, or DbInterface")
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--users", type=int, default=200)
@@ -38,7 +43,12 @@ def main() -> int:
     chosen = parser.parse_args()
     print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
-        stack = PrivateStack(Path(directory), replicas=chosen.replicas, settings=SETTINGS)
+        is_pair = chosen.faults in PAIR_FAULTS
+        stack = (
+            PairStack(Path(directory), replicas=chosen.replicas, settings=PAIR_SETTINGS)
+            if is_pair
+            else PrivateStack(Path(directory), replicas=chosen.replicas, settings=SETTINGS)
+        )
         break_on_purpose(stack, chosen.double)
         try:
             stack.start_databases()
@@ -51,8 +61,13 @@ def main() -> int:
                 operations=sys.maxsize,
                 until=time.monotonic() + 60 * chosen.minutes,
                 seed=chosen.seed,
+                timeout_s=3.0 if is_pair else 6.0,
+                via=chosen.via,
             )
-            verdict = check(stack, load, CHOICES[chosen.faults], chosen.wait_bound_ms / 1000, lambda line: print(line, flush=True))
+            # With two DBSvrs a read waits for whoever takes its user over.
+            wait_bound_s = None if is_pair else chosen.wait_bound_ms / 1000
+            faults = PAIR_FAULTS.get(chosen.faults) or CHOICES[chosen.faults]
+            verdict = check(stack, load, faults, wait_bound_s, lambda line: print(line, flush=True))
         finally:
             stack.stop()
     print(verdict)

@@ -65,7 +65,7 @@ def check(
         history = run.wait()
     duration_s = time.monotonic() - began
     stack.wait_until_serving(60)
-    eventually(lambda: stack.stats()["users"]["in_flight"] == 0, within_s=20)  # type: ignore[index,call-overload]
+    eventually(lambda: all(stack.stats(name)["users"]["in_flight"] == 0 for name in stack.dbsvrs), within_s=20)  # type: ignore[index,call-overload]
     violations = judge(history, final_states(stack))
     if wait_bound_s is not None:
         violations += long_waits(history, wait_bound_s, injector.troubled)

@@ -1,7 +1,8 @@
 """Clients that read, write and clear few users at random, and record what they saw.
 
 A write that was not answered is repeated with the same event id, as a logic server would; each try is an operation of its own, and
-the last one's outcome stays unknown when none was answered. Clients differ in their manners: see MANNERS.
+the last one's outcome stays unknown when none was answered. Clients differ in their manners: see MANNERS. Where there are two DBSvrs the
+clients are spread over both, send every user to either, and go to the other when they had no answer; or they ask through DbInterface.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import redis
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.history import CLEAR, READ, WRITE, FinalState, Operation, State
+from tests.stack.pair_client import PairClient
 from tests.stack.task_client import NODE, TaskClient, change
 from tests.stack.wire import Wire
 from workers.protocol import DBSvrError, MasterDown, Snapshot, WriteAnswer, decode_snapshot, decode_write_answer, error_from_wire
@@ -27,6 +29,8 @@ FIRST_UID = 5_000_000_000
 TRIES = 8
 IMPATIENT_S = 0.05
 CHANGES = json.dumps([change()])
+RESP, CLIENT = "resp", "client"
+"""What clients speak: the wire itself, or DbInterface."""
 
 
 @dataclass
@@ -42,6 +46,7 @@ class Load:
     until: float = float("inf")
     seed: int = 1
     timeout_s: float = 6.0
+    via: str = RESP
 
 
 class Run:
@@ -89,7 +94,8 @@ class Run:
 
     def _work(self, number: int) -> None:
         try:
-            client = MANNERS[number % len(MANNERS)](number, self._stack, self._load, self._record, self._connections)
+            manners = MANNERS if self._load.via == RESP else (ThroughDbInterface,)
+            client = manners[number % len(manners)](number, self._stack, self._load, self._record, self._connections)
             with contextlib.closing(client):
                 while (self._left > 0 or self._going_on) and time.monotonic() < self._load.until:
                     client.act()
@@ -112,15 +118,29 @@ class Plain:
     connections: Iterator[int]
     timeout_s: float = 0.0
     _rnd: random.Random = field(init=False)
+    _moves: int = 0
+    """How often it has gone to another DBSvr."""
 
     def __post_init__(self) -> None:
         self._rnd = random.Random(self.load.seed * 1000 + self.number)
         self._open()
 
     def _open(self) -> None:
-        self._client = TaskClient(self.stack, timeout_s=self.timeout_s or self.load.timeout_s)
+        self._client: TaskClient | PairClient = TaskClient(
+            self.stack, timeout_s=self.timeout_s or self.load.timeout_s, instance=self._instance()
+        )
         self._connection = next(self.connections)
         self._place = 0
+
+    def _instance(self, offset: int = 0) -> str:
+        names = list(self.stack.dbsvrs)
+        return names[(self.number // len(MANNERS) + self.number + self._moves + offset) % len(names)]
+
+    def _go_elsewhere(self) -> None:
+        if len(self.stack.dbsvrs) > 1:
+            self._moves += 1
+            self._client.close()
+            self._open()
 
     def close(self) -> None:
         self._client.close()
@@ -158,7 +178,7 @@ class Plain:
         except DBSvrError as error:
             answers = [error] * len(uids)
         except redis.RedisError:
-            self._client.redis.close()
+            self._client.close()
             self._connection, self._place = next(self.connections), 0
         else:
             answers = [_decoded(body) for body in answer] if isinstance(answer, list) else [answer]
@@ -169,6 +189,7 @@ class Plain:
             self.record(operation_of(seen, each, event_id, self._connection, self._place))
         answered = any(isinstance(each, Snapshot | WriteAnswer) for each in answers)
         if not answered:
+            self._go_elsewhere()
             threading.Event().wait(0.02)  # what is down is not asked in a tight loop
         return answered
 
@@ -200,9 +221,9 @@ class Pipelined(Plain):
         wires: list[tuple[Wire, int, list[tuple[str, int, str]], float]] = []
         complete = True
         try:
-            for batch in batches:
+            for offset, batch in enumerate(batches):
                 began = time.monotonic()
-                wires.append((Wire(self.stack, self.load.timeout_s), next(self.connections), batch, began))
+                wires.append((Wire(self.stack, self.load.timeout_s, self._instance(offset)), next(self.connections), batch, began))
                 wires[-1][0].send_all([_words(*question) for question in batch])
             for wire, connection, batch, began in wires:
                 for place, (kind, uid, event_id) in enumerate(batch, 1):
@@ -214,6 +235,7 @@ class Pipelined(Plain):
             for batch in batches:
                 for kind, uid, event_id in batch:
                     self.record(operation_of((self.number, kind, uid, now, now), None, event_id, 0, 0))
+            self._go_elsewhere()
             threading.Event().wait(0.02)
             return False
         finally:
@@ -230,7 +252,7 @@ class Pipelined(Plain):
 
 
 class Duplicating(Pipelined):
-    """It sends every event twice at the same moment, on two connections."""
+    """It sends every event twice at the same moment, on two connections; where there are two DBSvrs, to both of them."""
 
     def act(self) -> None:
         uid = self._uid()
@@ -242,7 +264,24 @@ class Duplicating(Pipelined):
             self._change(uid, event_id, WRITE)
 
 
+class ThroughDbInterface(Plain):
+    """A logic node: DbInterface chooses the DBSvr, goes to the other, and repeats."""
+
+    def _open(self) -> None:
+        self._client = PairClient(self.stack, self.timeout_s or self.load.timeout_s)
+        self._connection = next(self.connections)
+        self._place = 0
+
+    def _go_elsewhere(self) -> None:
+        """DbInterface does."""
+
+
 MANNERS: tuple[type[Plain], ...] = (Plain, Pipelined, Plain, Duplicating, Plain, Impatient)
+
+
+def unanswered(history: list[Operation]) -> list[Operation]:
+    """Operations that had no answer, other than of those who did not wait for one."""
+    return [each for each in history if each.state is None and MANNERS[each.client % len(MANNERS)] is not Impatient]
 
 
 def operation_of(seen: tuple[int, str, int, float, float], answer: object, event_id: str, connection: int, place: int) -> Operation:

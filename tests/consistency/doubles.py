@@ -21,8 +21,13 @@ the same test passes with the intact product.
 | INV 7 ageing | `WithoutAgeing` | test_invariants: a frozen replica worker |
 | INV 7 a read batch between write batches | `WritesAlwaysFirst` | test_invariants: busy writers |
 | INV 7 old clears get a turn | `NoClearTurns` | test_invariants: busy writers |
+| INV 12 the fence is a lock | `PlainFence` (with `StopsAfterLoading`) | test_pair_invariants: an owner stopped inside its transaction |
+| INV 12 writes are fenced | `NoFence` (with `StopsBeforeWriting`) | test_pair_invariants: an owner stopped before its transaction |
+| INV 13 an owner has a lease | `WithoutLease` | test_pair_invariants: an owner that sees no master |
+| INV 13 who takes over waits it out | `WithoutLeaseWait` | test_pair_invariants: the same |
+| INV 13 a takeover raises the floor | `WithoutTakeoverFloor` | test_pair_invariants: an owner killed while replicas lag |
 
-`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `SlowToSayIdle` and `OftenRebased` break nothing: they
+`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowToSayIdle` and `OftenRebased` break nothing: they
 bring about, every time, what happens seldom, and the product must stand it.
 """
 
@@ -37,6 +42,14 @@ from collections.abc import Callable
 from typing import Any
 
 from deploy.local.private_stack import PrivateStack, StackProcess
+from tests.consistency.pair_doubles import (
+    no_fence,
+    plain_fence,
+    stops_after_loading,
+    without_lease,
+    without_lease_wait,
+    without_takeover_floor,
+)
 from workers.messages import Frame, Idle, Write, Writes
 from workers.user_info import UserInfo
 
@@ -105,14 +118,14 @@ def without_followers() -> None:
     """A read does not wait for the write that was sent before it on the same connection."""
     from workers.dispatch import Dispatch
 
-    accept = Dispatch.accept_read
+    accept = Dispatch.accept_reads
 
     def overtaking(self: Any, client: Any, *rest: Any) -> None:
         writes, client.writes = client.writes, {}
         accept(self, client, *rest)
         client.writes = writes
 
-    Dispatch.accept_read = overtaking  # type: ignore[assignment,method-assign]
+    Dispatch.accept_reads = overtaking  # type: ignore[assignment,method-assign]
 
 
 def forgets_undecided() -> None:
@@ -208,8 +221,17 @@ class _OnlyLooking:
 
 
 def looks_at_tick() -> None:
-    """A new life takes the tick that it sees for a fresh one."""
+    """A new life takes the tick that it sees for a fresh one, also for the segments that it possesses."""
     from workers import store
+    from workers.segment_keeper import SegmentKeeper
+
+    possess = SegmentKeeper._possess
+
+    def possess_looking(self: Any, row: Any) -> int:
+        self._fresh_tick = lambda: store.read_tick(self._connection, self._ownership.instance)[1]
+        return possess(self, row)
+
+    SegmentKeeper._possess = possess_looking  # type: ignore[method-assign]
 
     intact = store.claim_instance
 
@@ -287,13 +309,13 @@ def stops_in_transaction() -> None:
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 8
-    load_users = store.load_users
+    load = store.load
 
     def stopping(*rest: Any) -> Any:
         _stop_myself()
-        return load_users(*rest)
+        return load(*rest)
 
-    store.load_users = stopping
+    store.load = stopping
 
 
 # --- a replica's worker
@@ -328,6 +350,7 @@ def slow_to_say_idle() -> None:
 
     def slow(self: Any, frame: Frame) -> None:
         if isinstance(frame, Idle):
+            self.flush()  # or its answers would come as late, and nobody would ask meanwhile
             time.sleep(0.05)
         hold(self, frame)
 
@@ -373,6 +396,12 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (off_by_one, (REPLICA_WORKER,)),
     (slow_to_say_idle, (MASTER_WORKER, REPLICA_WORKER)),
     (without_run_id, (MASTER_WORKER, REPLICA_WORKER)),
+    (plain_fence, (MASTER_WORKER,)),
+    (no_fence, (MASTER_WORKER,)),
+    (stops_after_loading, (MASTER_WORKER,)),
+    (without_lease, (FRONT, MASTER_WORKER)),
+    (without_lease_wait, (MASTER_WORKER,)),
+    (without_takeover_floor, (FRONT,)),
 )
 DOUBLES = {break_it.__name__.title().replace("_", ""): (break_it, processes) for break_it, processes in _ALL}
 

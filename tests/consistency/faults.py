@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from collections.abc import Callable
 import MySQLdb
 import sysv_ipc
 
-from deploy.local.private_stack import PrivateStack, StackProcess
+from deploy.local.private_stack import PrivateDBSvr, PrivateStack, StackProcess
 from tests.consistency.clients import FIRST_UID
 from tests.stack.locks import HeldLock
 from workers.process import Exit
@@ -51,15 +52,15 @@ def kill_replica(stack: PrivateStack, rnd: random.Random, ending: threading.Even
 
 
 def kill_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _kill(rnd.choice(list(stack.replica_workers.values())), rnd, ending)
+    kill_process(rnd.choice(list(stack.replica_workers.values())), rnd, ending)
 
 
 def freeze_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _freeze(rnd.choice(list(stack.replica_workers.values())), rnd, ending)
+    freeze_process(rnd.choice(list(stack.replica_workers.values())), rnd, ending)
 
 
 def term_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _term(rnd.choice(list(stack.replica_workers.values())))
+    term_process(rnd.choice(list(stack.replica_workers.values())))
 
 
 def lock_user_rows(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -72,23 +73,27 @@ def lock_user_rows(stack: PrivateStack, rnd: random.Random, ending: threading.Ev
 
 
 def kill_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _kill(stack.master_worker, rnd, ending)
+    kill_process(stack.master_worker, rnd, ending)
 
 
 def freeze_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _freeze(stack.master_worker, rnd, ending)
+    freeze_process(stack.master_worker, rnd, ending)
 
 
 def term_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _term(stack.master_worker)
+    term_process(stack.master_worker)
 
 
 def supersede_master_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    supersede_worker(stack, stack.dbsvr, rnd, ending)
+
+
+def supersede_worker(stack: PrivateStack, dbsvr: PrivateDBSvr, rnd: random.Random, ending: threading.Event) -> None:
     """The worker freezes in the midst of its work, its successor comes, and the old one thaws."""
-    frozen = stack.master_worker
+    frozen = dbsvr.master_worker
     frozen.freeze()
-    stack.master_worker = stack.another("master_db_svr")
-    stack.master_worker.start()
+    dbsvr.master_worker = stack.another("master_db_svr", instance=dbsvr.name)
+    dbsvr.master_worker.start()
     ending.wait(rnd.uniform(0.2, 3.0))
     frozen.thaw()
     frozen.wait(10.0)
@@ -101,11 +106,11 @@ def freeze_master(stack: PrivateStack, rnd: random.Random, ending: threading.Eve
 
 
 def kill_front(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _kill(stack.front, rnd, ending)
+    kill_process(stack.front, rnd, ending)
 
 
 def term_front(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    _term(stack.front)
+    term_process(stack.front)
 
 
 def remove_queues(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -115,21 +120,22 @@ def remove_queues(stack: PrivateStack, rnd: random.Random, ending: threading.Eve
             sysv_ipc.MessageQueue(stack.queue_key + offset).remove()
 
 
-def _kill(process: StackProcess, rnd: random.Random, ending: threading.Event) -> None:
+def kill_process(process: StackProcess, rnd: random.Random, ending: threading.Event) -> None:
     process.kill()
     ending.wait(rnd.uniform(0, 0.5))
     process.start()
 
 
-def _freeze(process: StackProcess, rnd: random.Random, ending: threading.Event) -> None:
+def freeze_process(process: StackProcess, rnd: random.Random, ending: threading.Event) -> None:
     process.freeze()
     ending.wait(rnd.uniform(0.1, 1.5))
     process.thaw()
 
 
-def _term(process: StackProcess) -> None:
+def term_process(process: StackProcess) -> None:
     code = process.stop()
-    assert code == Exit.STOPPED, f"{process.name} ended with {code} when asked to stop:\n{process.last_log_lines()}"
+    # Right after its start it does not listen to signals yet.
+    assert code in (Exit.STOPPED, -signal.SIGTERM), f"{process.name} ended with {code} when asked to stop:\n{process.last_log_lines()}"
     process.start()
 
 

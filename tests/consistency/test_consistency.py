@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.check import check
-from tests.consistency.clients import Load
+from tests.consistency.clients import CLIENT, RESP, Load
 from tests.consistency.faults import LAG_AND_KILLS, PIPELINE, SPARING, delay_replica
+from tests.consistency.pair_faults import PAIR
 
 MakeStack = Callable[..., PrivateStack]
 
@@ -64,5 +66,33 @@ def test_pipeline_faults_for_long(make_stack: MakeStack, seed: int) -> None:
     stack = make_stack(replicas=1 + seed % 2, clear_age_limit_ms=1_000)
 
     verdict = check(stack, Load(clients=8, users=200, operations=150_000, seed=seed), PIPELINE)
+
+    assert not verdict.violations, str(verdict)
+
+
+PAIR_SETTINGS = {"deadline_ms": 2_000, "lease_ms": 1_000, "hold_ms": 1_000, "give_back_after_ms": 1_000, "clear_age_limit_ms": 1_000}
+
+
+@pytest.mark.parametrize(("via", "seed"), [(RESP, 31), (CLIENT, 32)])
+def test_two_dbsvrs_that_fail_in_turn_and_do_not_reach_each_other(make_stack: MakeStack, via: str, seed: int) -> None:
+    stack = make_stack(as_on_two_hosts=True, **PAIR_SETTINGS)
+    load = Load(clients=12, users=200, operations=10**9, until=time.monotonic() + 15, seed=seed, timeout_s=3.0, via=via)
+
+    verdict = check(stack, load, PAIR)
+
+    assert not verdict.violations, str(verdict)
+    assert verdict.counts["read"] + verdict.counts["write"] > 300, str(verdict)
+    assert len(verdict.faults) >= 2, str(verdict)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_pair_faults_for_long(make_stack: MakeStack, seed: int) -> None:
+    stack = make_stack(as_on_two_hosts=True, replicas=1 + seed % 2, **PAIR_SETTINGS)
+    faults = PAIR if seed % 3 else (*PIPELINE, *PAIR)
+    via = CLIENT if seed % 2 else RESP
+    load = Load(clients=12, users=200, operations=10**9, until=time.monotonic() + 120, seed=seed, timeout_s=3.0, via=via)
+
+    verdict = check(stack, load, faults)
 
     assert not verdict.violations, str(verdict)

@@ -27,6 +27,7 @@ from tests.stack.task_client import TaskClient, change
 from tests.stack.waiting import eventually
 from tests.stack.wire import Wire
 from workers.messages import encode_ticket
+from workers.process import Exit
 from workers.protocol import DBSvrError
 
 MakeStack = Callable[..., PrivateStack]
@@ -94,7 +95,7 @@ def test_inv_3_a_superseded_worker_commits_nothing_after_its_successors_fresh_ti
     eventually(lambda: stack.stats()["users"]["in_flight"] == 0)
 
     orphan.thaw()
-    orphan.wait(20)
+    assert orphan.wait(20) == Exit.SUPERSEDED
 
     assert bool(stack.master.execute("SELECT 1 FROM user_state WHERE uid = 7", "tasksys_user")) == bool(broken)
 
@@ -111,7 +112,7 @@ def test_inv_3_the_fresh_tick_is_committed_not_merely_looked_at(make_stack: Make
     eventually(lambda: stack.stats()["users"]["in_flight"] == 0, within_s=30)
 
     orphan.thaw()
-    orphan.wait(20)
+    assert orphan.wait(20) == Exit.SUPERSEDED
 
     assert bool(stack.master.execute("SELECT 1 FROM user_state WHERE uid = 7", "tasksys_user")) == bool(broken)
 

@@ -75,7 +75,7 @@ def test_master_endpoint_switched_to_the_other_gateway_and_back_by_itself(
 
     stack = make_stack(endpoints=endpoints)
     first, second = made
-    run = Run(stack, Load(clients=4, users=50, operations=10**9, seed=31)).start()
+    run = Run(stack, Load(clients=4, users=50, clear_share=0.0, operations=10**9, seed=31)).start()
     eventually(lambda: len(run.history) > 200)
 
     first.cut()
@@ -102,7 +102,7 @@ def test_a_black_holed_replica_harms_no_read_and_no_write(make_stack: MakeStack,
 
     stack = make_stack(endpoints=endpoints)
     preferred, other = made
-    run = Run(stack, Load(clients=4, users=50, operations=10**9, seed=32)).start()
+    run = Run(stack, Load(clients=4, users=50, clear_share=0.0, operations=10**9, seed=32)).start()
     eventually(lambda: len(run.history) > 200)
 
     preferred.swallow()

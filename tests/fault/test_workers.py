@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 
 from deploy.local.private_stack import PrivateStack
+from tests.consistency.clients import unanswered
 from tests.stack.asking import Asked
 from tests.stack.load import run_through
 from tests.stack.locks import HeldLock
@@ -173,8 +174,7 @@ def test_graceful_stop_and_start_of_any_worker_under_load_costs_no_answer(make_s
 
     history = run_through(stack, incident, timeout_s=30.0)
 
-    unanswered = [operation for operation in history if operation.state is None]
-    assert not unanswered, unanswered[0]
+    assert not unanswered(history), unanswered(history)[0]
 
 
 def test_restart_of_every_process_under_load_loses_no_acknowledged_write(make_stack: MakeStack) -> None:
@@ -185,6 +185,6 @@ def test_restart_of_every_process_under_load_loses_no_acknowledged_write(make_st
             assert process.stop() == Exit.STOPPED
             process.start()
             stack.wait_until_serving()
-        assert "stopped, unanswered=0" in stack.front.log.read_text(), "what was accepted was answered, under load too"
+        assert "stopped unanswered=0" in stack.front.log.read_text(), "what was accepted was answered, under load too"
 
     run_through(stack, incident)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,17 +14,20 @@ from apps.cachesync.task_interface import TaskInterface
 from apps.dbsvr.db_interface import db_interface
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import load
-from tests.stack.task_client import TaskClient
 from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot, TaskRecord, WriteAnswer
 
-TTL_MS = 60_000
+TTL_MS, TIMEOUT_MS = 60_000, 250
 _uids = itertools.count(880_001)
 
 
 @pytest.fixture
 def node(django_on_stack: PrivateStack) -> CacheNode:
-    return CacheNode("node-1", TTL_MS)
+    return CacheNode("node-1", url_of(django_on_stack, "node-1"), TTL_MS, TIMEOUT_MS)
+
+
+def url_of(stack: PrivateStack, name: str) -> str:
+    return f"redis://127.0.0.1:{stack.nodes[name].port}/0"
 
 
 @pytest.fixture
@@ -152,8 +156,10 @@ def _answers(node: CacheNode, uid: int) -> bool:
 
 
 @pytest.fixture
-def tasks(django_on_stack: PrivateStack) -> TaskInterface:
-    return TaskInterface(db_interface(), load().cache, 3_000)
+def tasks(django_on_stack: PrivateStack) -> Iterator[TaskInterface]:
+    interface = TaskInterface(db_interface(), load().cache, 3_000)
+    yield interface
+    interface.close()
 
 
 def test_a_second_read_comes_from_the_users_node(tasks: TaskInterface, uid: int) -> None:
@@ -182,9 +188,7 @@ def test_an_erased_user_is_gone_from_his_node(tasks: TaskInterface, uid: int) ->
     assert tasks.get(uid).tasks == []
 
 
-def test_200_readers_who_miss_one_user_cost_the_dbsvr_two_reads(stack: PrivateStack, django_on_stack: PrivateStack, uid: int) -> None:
-    # A copy's life is not what this is about: on a busy machine 200 threads may take longer than a short one.
-    tasks = TaskInterface(db_interface(), load().cache.model_copy(update={"copy_ttl_ms": TTL_MS}), 3_000)
+def test_200_readers_who_miss_one_user_cost_the_dbsvr_two_reads(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
     answers: list[Snapshot] = []
     together = threading.Barrier(200)
 
@@ -208,17 +212,3 @@ def reads_of(stack: PrivateStack) -> int:
     stats = stack.stats()
     assert stats is not None
     return int(stats["reads"]["total"])  # type: ignore[index]
-
-
-def test_with_its_node_frozen_a_user_is_read_and_written_all_the_same(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
-    name = tasks._ring.node_of(uid)
-    stack.nodes[name].freeze()
-    try:
-        answer = tasks.finish(uid, "e1", [Change(task=1, period="once", op="add", value=1)])
-        snapshot = tasks.get(uid)
-    finally:
-        stack.nodes[name].thaw()
-
-    assert answer.applied
-    assert (snapshot.version, snapshot.served_by in ("master", "r1")) == (1, True)
-    assert TaskClient(stack).get(uid).version == 1

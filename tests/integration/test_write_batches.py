@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -11,6 +12,8 @@ from tests.stack.task_client import new_event_id
 from workers import store
 from workers.database import Connection
 from workers.messages import Write
+from workers.ownership import Ownership
+from workers.protocol import decode_write_answer
 from workers.timelines import Known
 from workers.write_batches import DueWrite, WriteBatches
 
@@ -19,13 +22,22 @@ NEVER_MS = 2**62
 
 
 @pytest.fixture
-def connection(stack: PrivateStack) -> Connection:
+def connection(make_stack: Callable[..., PrivateStack]) -> Connection:
+    """As the only worker of DBSvr a: its own are stopped."""
+    stack = make_stack()
+    for process in (stack.master_worker, stack.front):
+        process.stop()
     databases = stack.configuration().databases
     return Connection(databases.master[0], databases.accounts.workers, databases)
 
 
+def batches_of(connection: Connection) -> WriteBatches:
+    claim, ownership = store.claim_instance(connection, "a", Known()), Ownership("a", True, {})
+    return WriteBatches(connection, ownership, claim.epoch, claim.timeline.generation)
+
+
 def write(number: int, uid: int, event_id: str) -> DueWrite:
-    return DueWrite(Write(number, uid, event_id, CHANGES, False), NEVER_MS)
+    return DueWrite(Write(number, uid, event_id, CHANGES, False, []), NEVER_MS)
 
 
 def test_a_known_event_at_the_end_of_a_large_batch_leaves_the_others_to_be_applied(
@@ -33,14 +45,29 @@ def test_a_known_event_at_the_end_of_a_large_batch_leaves_the_others_to_be_appli
 ) -> None:
     """The ids before it went into the table with an earlier statement: they must not be taken for known ones."""
     monkeypatch.setattr(store, "STATEMENT_BYTES", 1)
-    claim = store.claim_instance(connection, "batches", Known())
-    batches = WriteBatches(connection, "batches", claim.epoch, claim.timeline.generation)
+    batches = batches_of(connection)
     known, uid = new_event_id(), 6_100_000_000
     batches.write([write(1, uid, known)], time.monotonic())
 
     (frame,) = batches.write([write(2, uid + 1, new_event_id()), write(3, uid + 2, new_event_id()), write(4, uid, known)], time.monotonic())
 
     assert [applied for _, applied, _ in frame.outcomes] == [True, True, False]
-    users = store.load_users(connection, {uid, uid + 1, uid + 2})
+    users = store.load(connection, "a", {uid, uid + 1, uid + 2}).users
     assert [users[each].version for each in sorted(users)] == [1, 1, 1]
+    connection.close()
+
+
+def test_purge_rows_are_committed_with_their_write_and_named_until_they_are_done(connection: Connection) -> None:
+    batches, uid = batches_of(connection), 6_100_000_010
+    first = DueWrite(Write(1, uid, new_event_id(), CHANGES, False, ["n2"]), NEVER_MS)
+    second = DueWrite(Write(2, uid, new_event_id(), CHANGES, False, ["*"]), NEVER_MS)
+
+    (frame,) = batches.write([first], time.monotonic())
+    assert frame.purges == 1
+    assert decode_write_answer(frame.outcomes[0][2]).purge == ["n2"]
+    (frame,) = batches.write([second], time.monotonic())
+    assert decode_write_answer(frame.outcomes[0][2]).purge == ["*", "n2"]
+
+    rows = connection.execute("SELECT node, version FROM cache_purge WHERE uid = %s ORDER BY id", (uid,))
+    assert rows == [("n2", 1), ("*", 2)]
     connection.close()

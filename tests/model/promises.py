@@ -10,8 +10,14 @@ That everybody is served in the end (INV 7) is not explored: that takes time, an
 
 from __future__ import annotations
 
-from tests.model.search import Violation
+from typing import NamedTuple
+
 from tests.model.state import AWAY, Step, user_state
+
+
+class Violation(NamedTuple):
+    promise: str
+    sentence: str
 
 
 def judge(step: Step) -> Violation | None:

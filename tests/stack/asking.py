@@ -14,10 +14,11 @@ from deploy.local.private_stack import PrivateStack
 class Asked:
     """A command under way. `answer` waits for it: decoded JSON, or the exception that came instead."""
 
-    def __init__(self, stack: PrivateStack, *words: Any, timeout_s: float = 30.0) -> None:
+    def __init__(self, stack: PrivateStack, *words: Any, timeout_s: float = 30.0, instance: str | None = None) -> None:
         self._stack = stack
         self._words = words
         self._timeout_s = timeout_s
+        self._instance = instance
         self._answer: Any = None
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
@@ -34,7 +35,7 @@ class Asked:
 
     def _ask(self) -> None:
         try:
-            with self._stack.client(self._timeout_s) as client:
+            with self._stack.client(self._timeout_s, self._instance) as client:
                 answer = client.execute_command(*self._words)
                 self._answer = [json.loads(part) for part in answer] if isinstance(answer, list) else json.loads(answer)
         except redis.RedisError as error:

@@ -22,6 +22,7 @@ class Gateway:
         self._lock = threading.Lock()
         self._is_cut = False
         self._swallows = threading.Event()
+        self._holds = threading.Event()
         self._ending = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -33,6 +34,9 @@ class Gateway:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._ending.set()
         self._listener.close()
         self._drop()
@@ -47,10 +51,15 @@ class Gateway:
         self._target_port = target_port or self._target_port
         self._is_cut = False
         self._swallows.clear()
+        self._holds.clear()
 
     def swallow(self) -> None:
         """A black hole: connections stay, bytes go nowhere, and nobody hears of it."""
         self._swallows.set()
+
+    def hold(self) -> None:
+        """As a network that loses packets: connections stay, nothing arrives; all of it comes when the way is open again."""
+        self._holds.set()
 
     def _drop(self) -> None:
         with self._lock:
@@ -70,6 +79,8 @@ class Gateway:
 
     def _carry(self, client: socket.socket) -> None:
         with client:
+            while self._holds.is_set() and not self._ending.is_set():
+                self._ending.wait(LOOK_EVERY_S)
             if self._is_cut:
                 return
             try:
@@ -85,6 +96,9 @@ class Gateway:
         other = {client: server, server: client}
         with contextlib.suppress(OSError, ValueError):
             while not self._ending.is_set() and not self._is_cut:
+                if self._holds.is_set():
+                    self._ending.wait(LOOK_EVERY_S)
+                    continue
                 readable, _, _ = select.select([client, server], [], [], LOOK_EVERY_S)
                 for end in readable:
                     data = end.recv(BUFFER)

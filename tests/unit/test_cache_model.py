@@ -12,16 +12,16 @@ import pytest
 
 from tasksys_site.configuration import PROJECT
 from tests.model.cache.cases import BROKEN as BROKEN_RULES
-from tests.model.cache.cases import CASES, HOLD, SPARE, TWO_LOCKS, Case
+from tests.model.cache.cases import CACHE_CASES, HOLD, SPARE, TWO_LOCKS, CacheCase
 from tests.model.cache.configuration import Rules
-from tests.model.search import BROKEN, LIMIT_REACHED
+from tests.model.explore import BROKEN, LIMIT_REACHED
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.is_quick], ids=lambda case: case.name)
-def test_the_cache_layer_keeps_its_promises_and_breaks_them_where_a_rule_is_left_out(case: Case) -> None:
+@pytest.mark.parametrize("case", [case for case in CACHE_CASES if case.is_quick], ids=lambda case: case.name)
+def test_the_cache_layer_keeps_its_promises_and_breaks_them_where_a_rule_is_left_out(case: CacheCase) -> None:
     finding = case.explore()
 
-    assert finding.ends_as(case.breaks), str(finding)
+    assert case.is_met_by(finding), str(finding)
 
 
 def test_every_rule_is_left_out_in_some_case() -> None:
@@ -62,7 +62,7 @@ def test_what_was_not_explored_to_the_end_does_not_hold() -> None:
     finding = case.explore(most_states=100)
 
     assert finding.verdict == LIMIT_REACHED
-    assert not finding.ends_as(case.breaks)
+    assert not case.is_met_by(finding)
 
 
 def test_the_page_names_cases_and_tests_that_exist() -> None:
@@ -73,9 +73,9 @@ def test_the_page_names_cases_and_tests_that_exist() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("test_*.py"))
 
     assert [case.name for case in (*BROKEN_RULES, *SPARE) if not any(case.name.startswith(name) for name in cases)] == []
-    assert [name for name in cases if not any(case.name.startswith(name) for case in CASES)] == []
+    assert [name for name in cases if not any(case.name.startswith(name) for case in CACHE_CASES)] == []
     assert [name for name in tests if f"def {name}(" not in sources] == []
 
 
-def _left_out(case: Case) -> list[str]:
+def _left_out(case: CacheCase) -> list[str]:
     return [field.name for field in dataclasses.fields(Rules) if not getattr(case.rules, field.name)]

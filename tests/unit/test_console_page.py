@@ -52,6 +52,7 @@ def test_every_rule_stands_in_the_table_with_its_levels() -> None:
         ("replicas.none", {LIMITS.none_for, LIMITS.none_clear_for}),
         ("replica.share", {LIMITS.share * 100, LIMITS.share_for, LIMITS.share_min_safe, LIMITS.share_clear * 100, LIMITS.share_clear_for}),
         ("replica.refused", {LIMITS.refused_for, LIMITS.refused_clear_for}),
+        ("peer.away", {LIMITS.peer_for, LIMITS.peer_clear_for}),
         ("master.two", {LIMITS.warning_clear_for}),
         ("writes.lost", {LIMITS.lost_for_s / 3600}),
         ("master.down", {LIMITS.master_down_s, LIMITS.master_up_for}),

@@ -13,7 +13,7 @@ from apps.dbsvr.console import present
 from apps.dbsvr.figures import figures
 from apps.dbsvr.segments import AWAY, HOME, NOBODY, TAKING, UNKNOWN, put_together
 from apps.dbsvr.state import InstanceNow, State
-from apps.dbsvr.stats import Segment, Takeover
+from apps.dbsvr.stats import MirrorTo, Peer, Segment, Takeover
 from tasksys_site.configuration import MAX_UID
 from tests.unit.samples_of_a_dbsvr import START, healthy, stats
 from workers.pair import Takeover as SeenByTheFront
@@ -80,3 +80,44 @@ def test_a_change_of_owner_of_long_ago_has_its_day() -> None:
         (low,) = present.segment_rows(state, timezone.utc)
 
     assert low.values["change"] == "2026-11-30 00:53 b → a, configured anew"
+
+
+def rows_of(**replica: Any) -> dict[str, dict[str, str]]:
+    master = {"state": "up", "pid": 1, "endpoint": "db-1:3306", "warning": replica.pop("warning", "")}
+    known = figures(None, stats(generation=2, master=master, replicas={"r1": {"state": "serving", "lag_ms": 1.0, **replica}}), 1.0)
+    with override("en"):
+        return {row.name: row.values for row in present.server_rows(InstanceNow(known, START, answers=True), "en")}
+
+
+def test_the_table_of_servers_shows_the_address_in_use_and_how_the_others_are() -> None:
+    two = [{"endpoint": "db-2:3306", "state": "away", "why": "refused"}, {"endpoint": "db-3:3306", "state": "in use", "why": ""}]
+
+    assert rows_of(endpoint="db-3:3306", endpoints=two)["r1"]["endpoint"] == "db-2:3306 does not answer · db-3:3306 in use"
+    assert rows_of(endpoint="db-3:3306", endpoints=two[1:])["r1"]["endpoint"] == "db-3:3306"
+    assert rows_of()["master"]["endpoint"] == "db-1:3306"
+
+
+def test_the_table_of_servers_shows_a_refused_replica_and_a_second_master() -> None:
+    forked = rows_of(state="refused", refusal="… past the fork at 5: it holds what the master lacks", warning="two writable masters")
+
+    assert (forked["r1"]["state"], forked["r1"]["lag"], forked["r1"]["why"]) == ("refused", "?", "it holds what the master lacks")
+    assert forked["master"]["state"] == "two masters"
+    assert "generation 2" in forked["master"]["why"]
+    assert "not shown yet" in rows_of(state="refused", refusal="the DBSvr has no fresh tick yet")["r1"]["why"]
+
+
+def test_the_ways_between_the_dbsvrs_show_connection_writes_and_mirror() -> None:
+    a = healthy(peers={"b": Peer("up", forwarded=1_200, failed=3)}, mirror={"b": MirrorTo(lag_ms=0.4, is_level=True)})
+    b = healthy(peers={"a": Peer("silent")}, mirror={"a": MirrorTo(lag_ms=1_500.0, is_level=False)})
+    state = State(1, START, instances={"a": InstanceNow(a, START, answers=True), "b": InstanceNow(b, START, answers=True)})
+    blind = State(1, START, instances={"a": InstanceNow(a, START, answers=False)})
+
+    with override("en"):
+        rows = [row.values for row in present.way_rows(state, "en")]
+        (unknown,) = present.way_rows(blind, "en")
+
+    assert rows == [
+        {"way": "a → b", "state": "connected", "forwarded": "1,200 · 3 failed", "mirror": "level"},
+        {"way": "b → a", "state": "owes answers", "forwarded": "0", "mirror": "1.5 s behind"},
+    ]
+    assert unknown.values == {"way": "a → b", "state": "?", "forwarded": "?", "mirror": "?"}

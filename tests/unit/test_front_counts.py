@@ -51,14 +51,14 @@ def test_without_values_there_is_no_quantile() -> None:
 def test_margins_are_counted_by_their_power_of_two() -> None:
     counts = FrontCounts(["r1"])
     for margin in (0, 1, 2, 3, 4, 2**20 - 1, 2**20, 2**50):
-        counts.note_replica_read(read(stamp=100, arrived=0.0), 100 + margin, 0.001)
+        counts.note_replica_reads([read(stamp=100, arrived=0.0)], 100 + margin, 0.001)
 
     assert by_bound(reads_of(counts)["margin_ticks"]) == {0: 1, 1: 1, 3: 2, 7: 1, 2**20 - 1: 1, float("inf"): 2}
 
 
 def test_a_replica_read_below_the_stamp_is_counted_as_what_it_is_and_not_as_a_margin() -> None:
     counts = FrontCounts(["r1"])
-    counts.note_replica_read(read(stamp=100, arrived=0.0), 99, 0.001)
+    counts.note_replica_reads([read(stamp=100, arrived=0.0)], 99, 0.001)
 
     assert reads_of(counts)["short"] == 1
     assert by_bound(reads_of(counts)["margin_ticks"]) == {}
@@ -66,7 +66,7 @@ def test_a_replica_read_below_the_stamp_is_counted_as_what_it_is_and_not_as_a_ma
 
 def test_a_tick_of_another_generation_says_nothing_about_margins() -> None:
     counts = FrontCounts(["r1"])
-    counts.note_replica_read(read(stamp=100, arrived=0.0), None, 0.001)
+    counts.note_replica_reads([read(stamp=100, arrived=0.0)], None, 0.001)
 
     assert reads_of(counts)["short"] == 0
     assert by_bound(reads_of(counts)["margin_ticks"]) == {}
@@ -75,7 +75,7 @@ def test_a_tick_of_another_generation_says_nothing_about_margins() -> None:
 
 def test_a_read_whose_stamp_was_shown_when_it_came_has_waited_for_a_worker_alone() -> None:
     counts = FrontCounts(["r1"])
-    counts.note_replica_read(read(stamp=5, arrived=10.0), 5, 10.030)
+    counts.note_replica_reads([read(stamp=5, arrived=10.0)], 5, 10.030)
 
     waits = reads_of(counts)["wait_ms"]
     assert waits["replication"]["sum"] == 0
@@ -89,7 +89,7 @@ def test_a_wait_is_for_replication_until_the_first_replica_shows_the_stamp_and_f
     request = read(stamp=5, arrived=10.010, waits=True)
     counts.shown.note(1, 6, 10.050)  # by a replica that is too busy
     counts.shown.note(1, 7, 10.080)
-    counts.note_replica_read(request, 7, 10.085)
+    counts.note_replica_reads([request], 7, 10.085)
 
     waits = reads_of(counts)["wait_ms"]
     assert waits["replication"]["sum"] == pytest.approx(40, abs=0.01)
@@ -117,7 +117,7 @@ def test_when_ticks_were_shown_is_kept_for_the_newest_and_bounded() -> None:
 def test_percentiles_forget_what_histograms_keep() -> None:
     counts = FrontCounts(["r1"])
     counts.turn(100.0)
-    counts.note_replica_read(read(stamp=1, arrived=100.0), 1, 100.010)
+    counts.note_replica_reads([read(stamp=1, arrived=100.0)], 1, 100.010)
     counts.master_latency.add(30.0)
 
     def latency() -> dict[str, Any]:

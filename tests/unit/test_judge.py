@@ -13,7 +13,7 @@ from apps.dbsvr.findings import LEVELS, Finding, light, shown
 from apps.dbsvr.judge import Judgement, judge
 from apps.dbsvr.replica_rules import PAST_THE_FORK
 from apps.dbsvr.rule import Most
-from apps.dbsvr.stats import Lost, Segment, Takeover
+from apps.dbsvr.stats import Lost, Peer, Segment, Takeover
 from tests.unit.samples_of_a_dbsvr import START, healthy, missed, replica, sample
 from workers.messages import Ready
 from workers.servers import Servers
@@ -624,6 +624,31 @@ def test_of_an_owner_whom_only_we_cannot_see_nothing_is_claimed() -> None:
 
 def test_a_dbsvr_that_tells_nothing_of_segments_is_judged_all_the_same() -> None:
     assert levels(pair(well, well)) == {"ok": "ok"}
+
+
+def peers_of(**states: str) -> Change:
+    return lambda second: {"peers": {name: Peer(state) for name, state in states.items()}}
+
+
+def test_a_dbsvr_that_cannot_reach_another_which_we_can_is_for_attention_when_it_lasts() -> None:
+    cut, up = peers_of(b="away"), peers_of(b="up")
+
+    assert levels(pair(cut, peers_of(a="up"), count=9)) == {"ok": "ok"}
+    lasting = pair(cut, peers_of(a="up"), count=10)
+    assert levels(lasting) == {"peer.away": "attention"}
+    assert (find(lasting, "peer.away").subject, find(lasting, "peer.away").since) == ("a/b", START)
+    back = pair(up, up, count=4, before=lasting, start=10)
+    assert find(back, "peer.away").case == "back"
+    assert levels(pair(up, up, count=5, before=lasting, start=10)) == {"ok": "ok"}
+
+
+def test_that_there_is_no_way_to_one_that_is_gone_is_not_said_again() -> None:
+    seen = {
+        "a": [sample(it, **peers_of(b="away")(it)) for it in range(20)],
+        "b": [msgspec.structs.replace(missed(it, "refused"), instance="b") for it in range(20)],
+    }
+
+    assert levels(judge(seen, Judgement(), START + 19)) == {"dbsvr.down": "fault"}
 
 
 # ---- order, memory

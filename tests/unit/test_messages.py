@@ -41,7 +41,7 @@ def test_the_type_is_one_for_all_that_the_base_covers() -> None:
     assert message_type(100 + 2**30, 100) < MASTER_ONLY
 
 
-FRAMES = [Write(1, 42, "e1", b'[{"task":1}]', False), Write(2, 43, "e2", b"", True)]
+FRAMES = [Write(1, 42, "e1", b'[{"task":1}]', False, ["n1"]), Write(2, 43, "e2", b"", True, [])]
 
 
 @given(st.lists(st.integers(1, 30), max_size=20))
@@ -70,11 +70,11 @@ def test_answers_of_any_size_travel() -> None:
 
 def test_a_frame_of_answers_can_be_said_in_halves_and_nothing_else_can() -> None:
     reads = Reads(1, 9, [(1, b"a"), (2, b"b"), (3, b"c")], [4], [5])
-    writes = Writes(1, 9, 2.5, [(1, True, b"a"), (2, False, b"b")], [(6, "REFUSED", "why")], [7])
+    writes = Writes(1, 9, 2.5, 3, [(1, True, b"a"), (2, False, b"b")], [(6, "REFUSED", "why")], [7])
 
     assert halves(reads) == (Reads(1, 9, [(1, b"a")], [4], [5]), Reads(1, 9, [(2, b"b"), (3, b"c")], [], []))
     first, second = halves(writes)
-    assert first == Writes(1, 9, 2.5, [(1, True, b"a")], [(6, "REFUSED", "why")], [7])
-    assert second == Writes(1, 9, 0.0, [(2, False, b"b")], [], [])
+    assert first == Writes(1, 9, 2.5, 3, [(1, True, b"a")], [(6, "REFUSED", "why")], [7])
+    assert second == Writes(1, 9, 0.0, 0, [(2, False, b"b")], [], [])
     assert halves(Reads(1, 9, [(1, b"a")], [], [])) == ()
     assert halves(Idle(3)) == ()

@@ -14,7 +14,7 @@ from apps.dbsvr.db_interface import DbInterface
 from tasksys_site.configuration import SECOND_HALF, DBSvr, Instance
 from tests.stack.waiting import eventually
 from tests.unit.scripted_dbsvr import HANG_UP, SILENCE, ScriptedDBSvr, bulk, snapshot, write_answer
-from workers.protocol import BadArgument, MasterDown, NotOwner, Overloaded, Refused, Snapshot, TimedOut
+from workers.protocol import BadArgument, MasterDown, NotOwner, Overloaded, Refused, Snapshot, TimedOut, Unreachable
 
 LOW, HIGH = 7, SECOND_HALF + 7
 PONG = b"+PONG\r\n"
@@ -149,15 +149,26 @@ def test_while_nobody_owns_the_user_both_are_asked_in_turn_until_the_deadline(pa
     assert 4 <= len(pair.a.commands) + len(pair.b.commands) < 60, "with pauses between the rounds"
 
 
-@pytest.mark.parametrize(("line", "error"), [(b"-OVERLOADED too much\r\n", Overloaded), (b"-MASTERDOWN away\r\n", MasterDown)])
-def test_trouble_that_the_other_cannot_help_with_is_waited_out_at_the_owner(pair: Pair, line: bytes, error: type[Exception]) -> None:
-    pair.a.script = [line]
+def test_trouble_that_the_other_cannot_help_with_is_waited_out_at_the_owner(pair: Pair) -> None:
+    pair.a.script = [b"-OVERLOADED too much\r\n"]
 
-    with pytest.raises(error):
+    with pytest.raises(Overloaded):
         pair.client.finish(LOW, "node-1", "e-1", [], deadline_ms=200)
 
     assert len(pair.a.commands) > 1
     assert not pair.b.commands
+
+
+def test_an_owner_that_cannot_see_the_master_is_passed_by_since_the_other_may_see_it(pair: Pair) -> None:
+    pair.a.script = [b"-MASTERDOWN away\r\n"]
+    pair.b.script = [write_answer(LOW)]
+
+    assert pair.client.finish(LOW, "node-1", "e-1", []).applied
+    assert [command[3] for command in (*pair.a.commands, *pair.b.commands)] == [b"e-1", b"e-1"]
+
+    pair.b.script = [b"-MASTERDOWN away\r\n"]
+    with pytest.raises(MasterDown):
+        pair.client.finish(LOW, "node-1", "e-2", [], deadline_ms=200)
 
 
 @pytest.mark.parametrize(("line", "error"), [(b"-BADARG no such uid\r\n", BadArgument), (b"-REFUSED too long\r\n", Refused)])
@@ -210,7 +221,7 @@ def test_an_element_of_many_that_nobody_owns_here_is_asked_of_the_other(pair: Pa
     assert [answer.uid for answer in answers if isinstance(answer, Snapshot)] == [1, 2]
 
 
-def test_a_dbsvr_that_keeps_failing_is_left_alone_and_found_again_by_its_ping(pair: Pair) -> None:
+def test_a_dbsvr_that_keeps_failing_is_left_alone_and_found_again_by_its_ping(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     pair.a.script = [HANG_UP]
     pair.b.script = [bulk(snapshot(LOW).replace('"reason":null', '"reason":"not_owner"'))]
     for _ in range(FAILURES + 5):
@@ -225,13 +236,14 @@ def test_a_dbsvr_that_keeps_failing_is_left_alone_and_found_again_by_its_ping(pa
     assert left_alone == FAILURES
     assert len(asked(pair.a)) == FAILURES + 1
     assert sum(command == [b"PING"] for command in pair.a.commands) >= 3, "it must stay before requests come back"
+    eventually(lambda: [" ".join(it.getMessage().split()[:4]) for it in caplog.records] == ["DBSvr a is left", "DBSvr a is asked"])
 
 
 def test_when_both_are_left_alone_they_are_asked_all_the_same(pair: Pair) -> None:
     pair.a.script = pair.b.script = [HANG_UP]
     for _ in range(FAILURES):
-        with pytest.raises(Exception, match="reached"):
-            pair.client.get(LOW, "node-1", deadline_ms=100)
+        with pytest.raises((Unreachable, TimedOut)):
+            pair.client.get(LOW, "node-1", deadline_ms=300)
 
     pair.a.script = [bulk(snapshot(LOW))]
 
@@ -246,6 +258,27 @@ def test_a_refusal_is_an_answer_and_no_reason_to_leave_the_dbsvr_alone(pair: Pai
         pair.client.get(LOW, "node-1")
 
     assert pair.client._reach("a").is_good
+
+
+def test_a_wait_too_short_for_an_answer_is_no_reason_to_leave_the_dbsvr_alone(pair: Pair) -> None:
+    pair.a.script = pair.b.script = [SILENCE]
+    for _ in range(2 * FAILURES):
+        with pytest.raises(TimedOut):
+            pair.client.get(LOW, "node-1", deadline_ms=20)
+
+    assert pair.client._reach("a").is_good
+
+
+def test_silence_opens_the_breaker_as_a_lost_connection_does(pair: Pair) -> None:
+    pair.a.script = [SILENCE]
+    pair.b.script = [bulk(snapshot(LOW).replace('"reason":null', '"reason":"not_owner"'))]
+    for _ in range(FAILURES):
+        pair.client.get(LOW, "node-1", deadline_ms=300)
+    began = time.monotonic()
+
+    pair.client.get(LOW, "node-1", deadline_ms=3_000)
+
+    assert time.monotonic() - began < 0.8, "the silent one was not asked first"
 
 
 def test_a_forked_child_judges_for_itself_who_can_be_reached(pair: Pair) -> None:

@@ -91,6 +91,7 @@ class Rendered(NamedTuple):
     values: dict[str, str]
     servers: list[present.ServerRow]
     segments: list[present.SegmentRow]
+    ways: list[present.SegmentRow]
     processes: list[present.ProcessRow]
     steps: list[five_minutes.StepShown]
     findings_html: str
@@ -103,6 +104,8 @@ class Rendered(NamedTuple):
             values |= {f"server_{server.name}_{key}": text for key, text in server.values.items()}
         for segment in self.segments:
             values |= {f"segment_{segment.name}_{key}": text for key, text in segment.values.items()}
+        for way in self.ways:
+            values |= {f"way_{way.name}_{key}": text for key, text in way.values.items()}
         for process in self.processes:
             values[f"process_{process.key}"] = process.word
             marks[f"process_{process.key}"] = process.well
@@ -175,6 +178,7 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
         values=present.tiles(state.instances.get(instance), language, configuration().dbsvr.age_limit_ms) | canary,
         servers=present.server_rows(state.instances.get(instance), language),
         segments=present.segment_rows(state, zone),
+        ways=present.way_rows(state, language),
         processes=rows,
         steps=five_minutes.steps(state, instance, rows, language) if configuration().web.demo and not given.copied else [],
         findings_html=render_to_string("console/findings.html", context),
@@ -182,8 +186,8 @@ def _render(given: Live, instance: str, language: str) -> Rendered:
 
 
 def where(finding: Finding, findings: Iterable[Finding]) -> str:
-    """The DBSvrs that find this, when there are several."""
-    if not finding.instance or len(configuration().dbsvr.instances) < 2:
+    """The DBSvrs that find this, when there are several and the sentence does not say it."""
+    if not finding.instance or "dbsvr" in finding.facts or len(configuration().dbsvr.instances) < 2:
         return ""
     same = [it for it in findings if it is finding or (it.code, it.server, it.hidden_by) == (finding.code, finding.server, finding.code)]
     return "DBSvr " + ", ".join(sorted({it.instance for it in same}))

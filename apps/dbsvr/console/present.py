@@ -197,6 +197,25 @@ def segment_rows(state: State, zone: tzinfo) -> list[SegmentRow]:
     ]
 
 
+def way_rows(state: State, language: str) -> list[SegmentRow]:
+    """From each DBSvr to each other one: the connection, what was handed on, and the mirror. Unknown where nobody answers."""
+    words = {"up": _("connected"), "silent": _("owes answers"), "away": _("not connected")}
+    rows = []
+    for name, now in state.instances.items():
+        for peer, way in sorted(now.figures.peers.items() if now.figures else ()):
+            mirror = now.figures.mirror.get(peer) if now.figures else None
+            level = _("level") if mirror and mirror.is_level else ""
+            values = {
+                "state": words.get(way.state, way.state),
+                "forwarded": count(way.forwarded) + (" · " + _("%(failed)s failed") % {"failed": count(way.failed)} if way.failed else ""),
+                "mirror": level or (UNKNOWN if mirror is None else _("%(lag)s behind") % {"lag": duration(mirror.lag_ms, language)}),
+            }
+            rows.append(
+                SegmentRow(f"{name}-{peer}", {"way": f"{name} → {peer}", **(values if now.answers else dict.fromkeys(values, UNKNOWN))})
+            )
+    return rows
+
+
 def _change(last: Takeover | None, now: float, zone: tzinfo) -> str:
     if last is None or last.at is None:
         return _("none seen")

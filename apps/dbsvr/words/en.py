@@ -202,8 +202,15 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Segment %(segment)s has no owner that answers.",
         "DBSvr %(owner)s is gone, and no other has taken the segment over. Its users' writes are refused; "
         "their reads come from the master. Another DBSvr takes over as soon as clients ask it for these users, "
-        "but not twice within 30 s. Bring DBSvr %(owner)s back.",
+        "but not twice within `dbsvr.hold_ms`. Bring DBSvr %(owner)s back.",
     ),
+    "peer.away/now": (
+        "DBSvr %(dbsvr)s cannot reach DBSvr %(owner)s, which answers us.",
+        "Writes for users of %(owner)s that come to %(dbsvr)s are refused with NOTOWNER; clients that reach %(owner)s are not concerned. "
+        "A segment that is handed over takes no trails along. "
+        "Look at the network between the two, at `dbsvr.instances` on both hosts, and at the secret.",
+    ),
+    "peer.away/back": ("DBSvr %(dbsvr)s reaches DBSvr %(owner)s again.", "This ends after 5 good samples in a row."),
     "queue.query.age/busy": (
         "Reads wait up to %(wait_ms)s.",
         "%(waiting)s wait. The master answers %(master_share)s of reads, %(most_share)s of the most it has managed. "

@@ -169,8 +169,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "segment.none/now": (
         "号段 %(segment)s 没有能应答的归属者。",
         "DBSvr %(owner)s 失联，也没有其他 DBSvr 接管；其用户的写被拒绝，读由主库承担。"
-        "只要有客户端向其他 DBSvr 请求这些用户，它就会接管，但 30 秒内不超过一次。请恢复 DBSvr %(owner)s。",
+        "只要有客户端向其他 DBSvr 请求这些用户，它就会接管，但在 `dbsvr.hold_ms` 内不超过一次。请恢复 DBSvr %(owner)s。",
     ),
+    "peer.away/now": (
+        "DBSvr %(dbsvr)s 到不了 DBSvr %(owner)s，而后者对我们有应答。",
+        "到达 %(dbsvr)s 的、属于 %(owner)s 的用户的写会以 NOTOWNER 被拒；能到达 %(owner)s 的客户端不受影响。移交的号段不会带上足迹。"
+        "请检查两者之间的网络、两台主机上的 `dbsvr.instances` 以及密钥。",
+    ),
+    "peer.away/back": ("DBSvr %(dbsvr)s 又能到达 DBSvr %(owner)s。", "连续 5 次正常采样后本条消失。"),
     "queue.query.age/busy": (
         "读最长等待 %(wait_ms)s。",
         "共 %(waiting)s 个在等；主库承担 %(master_share)s 的读，已达历史最高的 %(most_share)s。"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from tests.model.cache.configuration import Rules, Scenario
 from tests.model.cache.explore import explore
-from tests.model.search import MOST_STATES, Finding
+from tests.model.explore import HOLDS, Finding
 
 ALL_KEPT = Rules()
 
 
 @dataclass(frozen=True)
-class Case:
-    """`breaks` is the promise that the counterexample must break: C or B; empty where both must hold, to the last state."""
+class CacheCase:
+    """As in the protocol's model: `breaks` is the promise that the counterexample must break: C, B or M; empty where all must hold, to the last state."""
 
     name: str
     scenario: Scenario
@@ -26,8 +26,13 @@ class Case:
     is_quick: bool = True
     """Explored in the unit layer; the others in `make test-long`."""
 
-    def explore(self, most_states: int = MOST_STATES) -> Finding:
+    def explore(self, most_states: int = 3_000_000) -> Finding:
         return explore(self.scenario, self.rules, most_states)
+
+    def is_met_by(self, finding: Finding) -> bool:
+        if not self.breaks:
+            return finding.verdict == HOLDS
+        return finding.violation is not None and finding.violation.promise == self.breaks
 
 
 ONE_WRITE = ("e1",)
@@ -52,38 +57,40 @@ EARLY = replace(HELD, repeats=1, sent_from=((0, 1), (1,)))
 OVERTAKEN = replace(HELD, events=THREE_WRITES, sent_from=((0,), (1,), (1,)))
 
 HOLD = [
-    Case("one write, two reads", CROWD),
-    Case("one write, one read", ONE),
-    Case("two writes from two nodes at once", ASKERS),
-    Case("two writes, one read", TWO, is_quick=False),
-    Case("a logic node dies, its client repeats elsewhere", DYING, is_quick=False),
-    Case("a node is cut off from writers and center", CUT),
-    Case("a node is cut off, and some web process can not look for purges", BLIND),
-    Case("the front is killed", FRONT),
-    Case("the front is killed, and time passes", TIME),
-    Case("another DBSvr takes over, the former owner reads on", FORMER),
-    Case("the generation rises", RISE, is_quick=False),
-    Case("a node is removed and added again", REMOVAL),
-    Case("a node is killed and started again", RESTART),
-    Case("the front is killed, a logic node is late, and time passes", LATE, is_quick=False),
-    Case("a client repeats early, from another node", EARLY, is_quick=False),
-    Case("three writes, the second overtakes the first", OVERTAKEN, is_quick=False),
-    Case("copies and tokens are evicted", replace(CROWD, evictions=True), is_quick=False),
-    Case("the front drops the trail to make room", replace(ONE, forgets=1, time_passes=True), is_quick=False),
-    Case("a node is cut off, its client repeats", replace(CUT, repeats=1), is_quick=False),
-    Case("a node is cut off while two write", replace(HELD, cuts=1), is_quick=False),
-    Case("a node is cut off, and its logic node dies", replace(CUT, deaths=1), is_quick=False),
-    Case("a node is cut off twice", replace(CUT, cuts=2), is_quick=False),
-    Case("a node is cut off, the front is killed", replace(HELD, cuts=1, front_ends=1), is_quick=False),
-    Case("a takeover, with a read of each owner", replace(FORMER, reads=1), is_quick=False),
-    Case("three nodes, one write", replace(ONE, nodes=3), is_quick=False),
-    Case("three nodes, one is cut off", replace(CUT, nodes=3), is_quick=False),
-    Case("the generation rises while a node is cut off", replace(HELD, rises=1, cuts=1, events=ONE_WRITE, sent_from=()), is_quick=False),
+    CacheCase("one write, two reads", CROWD),
+    CacheCase("one write, one read", ONE),
+    CacheCase("two writes from two nodes at once", ASKERS),
+    CacheCase("two writes, one read", TWO, is_quick=False),
+    CacheCase("a logic node dies, its client repeats elsewhere", DYING, is_quick=False),
+    CacheCase("a node is cut off from writers and center", CUT),
+    CacheCase("a node is cut off, and some web process can not look for purges", BLIND),
+    CacheCase("the front is killed", FRONT),
+    CacheCase("the front is killed, and time passes", TIME),
+    CacheCase("another DBSvr takes over, the former owner reads on", FORMER),
+    CacheCase("the generation rises", RISE, is_quick=False),
+    CacheCase("a node is removed and added again", REMOVAL),
+    CacheCase("a node is killed and started again", RESTART),
+    CacheCase("the front is killed, a logic node is late, and time passes", LATE, is_quick=False),
+    CacheCase("a client repeats early, from another node", EARLY, is_quick=False),
+    CacheCase("three writes, the second overtakes the first", OVERTAKEN, is_quick=False),
+    CacheCase("copies and tokens are evicted", replace(CROWD, evictions=True), is_quick=False),
+    CacheCase("the front drops the trail to make room", replace(ONE, forgets=1, time_passes=True), is_quick=False),
+    CacheCase("a node is cut off, its client repeats", replace(CUT, repeats=1), is_quick=False),
+    CacheCase("a node is cut off while two write", replace(HELD, cuts=1), is_quick=False),
+    CacheCase("a node is cut off, and its logic node dies", replace(CUT, deaths=1), is_quick=False),
+    CacheCase("a node is cut off twice", replace(CUT, cuts=2), is_quick=False),
+    CacheCase("a node is cut off, the front is killed", replace(HELD, cuts=1, front_ends=1), is_quick=False),
+    CacheCase("a takeover, with a read of each owner", replace(FORMER, reads=1), is_quick=False),
+    CacheCase("three nodes, one write", replace(ONE, nodes=3), is_quick=False),
+    CacheCase("three nodes, one is cut off", replace(CUT, nodes=3), is_quick=False),
+    CacheCase(
+        "the generation rises while a node is cut off", replace(HELD, rises=1, cuts=1, events=ONE_WRITE, sent_from=()), is_quick=False
+    ),
 ]
 
 
-def _without(name: str, scenario: Scenario, rule: str, breaks: str, is_quick: bool = True) -> Case:
-    return Case(name, scenario, Rules(**{rule: False}), breaks, is_quick)
+def _without(name: str, scenario: Scenario, rule: str, breaks: str, is_quick: bool = True) -> CacheCase:
+    return CacheCase(name, scenario, Rules(**{rule: False}), breaks, is_quick)
 
 
 BROKEN = [
@@ -113,13 +120,13 @@ BROKEN = [
 ]
 
 
-def _both(name: str, scenario: Scenario, rules: tuple[str, str], breaks: str, is_quick: bool = True) -> list[Case]:
+def _both(name: str, scenario: Scenario, rules: tuple[str, str], breaks: str, is_quick: bool = True) -> list[CacheCase]:
     """Each of the two holds alone; without both there is a counterexample."""
     one, other = rules
     return [
-        Case(f"two locks, without both: {name}", scenario, Rules(**{one: False, other: False}), breaks, is_quick),
-        Case(f"two locks, the second only: {name}", scenario, Rules(**{one: False}), "", is_quick),
-        Case(f"two locks, the first only: {name}", scenario, Rules(**{other: False}), "", is_quick),
+        CacheCase(f"two locks, without both: {name}", scenario, Rules(**{one: False, other: False}), breaks, is_quick),
+        CacheCase(f"two locks, the second only: {name}", scenario, Rules(**{one: False}), "", is_quick),
+        CacheCase(f"two locks, the first only: {name}", scenario, Rules(**{other: False}), "", is_quick),
     ]
 
 
@@ -156,4 +163,4 @@ SPARE = [
 ]
 """Rules that the others make needless, in what is explored here. They cost nothing, and are kept for what is not."""
 
-CASES = [*HOLD, *BROKEN, *TWO_LOCKS, *SPARE]
+CACHE_CASES = [*HOLD, *BROKEN, *TWO_LOCKS, *SPARE]

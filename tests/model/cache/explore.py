@@ -10,10 +10,10 @@ from tests.model.cache.state import State, Step, first_state
 from tests.model.cache.steps_front import front_steps
 from tests.model.cache.steps_logic import logic_steps
 from tests.model.cache.steps_node import node_steps
-from tests.model.search import MOST_STATES, Finding, search
+from tests.model.explore import Finding, search
 
 
-def explore(scenario: Scenario, rules: Rules, most_states: int = MOST_STATES) -> Finding:
+def explore(scenario: Scenario, rules: Rules, most_states: int) -> Finding:
     return search(first_state(scenario.nodes, scenario.copies_at), lambda state: steps(state, scenario, rules), judge, most_states)
 
 

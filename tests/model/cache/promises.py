@@ -11,7 +11,7 @@ no copy of an older generation is served past the grace.
 from __future__ import annotations
 
 from tests.model.cache.state import Step, name_of
-from tests.model.search import Violation
+from tests.model.promises import Violation
 
 
 def judge(step: Step) -> Violation | None:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dbsvr", "0005_segments")]
+    dependencies = [("dbsvr", "0006_cache_purge")]
     operations = [
         migrations.AddField("sample", "reason_not_owner", models.FloatField(null=True)),
         migrations.AddField("sample", "error_notowner", models.FloatField(null=True)),

@@ -1,0 +1,80 @@
+"""Doubles of `doubles` that break the rules of a pair, INV 12 and 13; see there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from workers.ownership import Ownership
+from workers.user_info import UserInfo
+
+
+def plain_fence() -> None:
+    """Who owns what is looked at in the write transaction, and not held."""
+    from workers import store
+
+    lock_owned = store.lock_owned
+    store.lock_owned = lambda instance: lock_owned(instance).replace(" LOCK IN SHARE MODE", "")
+
+
+def no_fence() -> None:
+    """What the front has accepted is written, whoever owns the user by then."""
+    from workers.write_batches import WriteBatches
+
+    WriteBatches._fence = lambda self, writes, owned: (writes, [])  # type: ignore[assignment,method-assign]
+
+
+def without_lease() -> None:
+    """Who was the owner at his last look may use replicas for ever."""
+
+    def is_sure(self: Ownership, uid: int, now: float) -> bool:
+        return self.is_ours(uid)
+
+    Ownership.is_sure = is_sure  # type: ignore[method-assign]
+
+
+class _AtOnce(dict[Any, float]):
+    def setdefault(self, key: Any, default: float = 0.0) -> float:
+        return super().setdefault(key, 0.0)
+
+
+def without_lease_wait() -> None:
+    """Who takes over serves and writes at once."""
+    from workers.segment_keeper import SegmentKeeper
+
+    intact = SegmentKeeper.__init__
+
+    def begin(self: Any, *rest: Any) -> None:
+        intact(self, *rest)
+        self._ready_at = _AtOnce()
+
+    SegmentKeeper.__init__ = begin  # type: ignore[method-assign]
+
+
+class _WithoutTakeoverFloor(UserInfo):
+    def raise_floor(self, tick: int, cause: str) -> None:
+        if cause != "takeover":
+            super().raise_floor(tick, cause)
+
+
+def without_takeover_floor() -> None:
+    """Users who were taken over keep the floor that there was."""
+    from workers import dispatch
+
+    dispatch.UserInfo = _WithoutTakeoverFloor  # type: ignore[misc]
+
+
+def stops_after_loading() -> None:
+    """Not broken: it freezes in its transaction when it has loaded the users, and not written them; the transaction may idle for long."""
+    from workers import database, store
+
+    database.IDLE_TRANSACTION_S = 4
+    load = store.load
+
+    def stopping(*rest: Any) -> Any:
+        loaded = load(*rest)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return loaded
+
+    store.load = stopping
