@@ -17,7 +17,8 @@ ALL_KEPT = Rules()
 
 @dataclass(frozen=True)
 class CacheCase:
-    """As in the protocol's model: `breaks` is the promise that the counterexample must break: C, B or M; empty where all must hold, to the last state."""
+    """As in the protocol's model: `breaks` is the promise that the counterexample must break: C, B or M; empty where all
+    must hold, to the last state."""
 
     name: str
     scenario: Scenario

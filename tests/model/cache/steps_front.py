@@ -203,9 +203,10 @@ def _rise(state: State, kept: int, rules: Rules) -> Step:
         rows=frozenset(row for row in state.rows if row.stamp.version <= kept),
         spent=count_up(state, "rises"),
     )
-    newest = Stamp(generation, 0)
+    newest, left = Stamp(generation, 0), Stamp(state.generation, kept)
     for number, node in enumerate(after.nodes):
-        after = put_node(after, number, node._replace(owed=max(node.owed, newest)))
+        # What the databases have lost nobody can be asked to show.
+        after = put_node(after, number, node._replace(must=min(node.must, left), bound=min(node.bound, left), owed=newest))
     if rules.flush_when_the_generation_rises:
         after = after._replace(rows=after.rows | {Row(number, newest) for number in range(len(after.nodes))})
     return Step(f"generation {generation} begins with {len(after.applied)} events; lost: {'+'.join(lost) or 'nothing'}", after)
