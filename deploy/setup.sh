@@ -74,6 +74,8 @@ missing_packages() {
     if [ "$purpose" = test ]; then
         # Tests that step a process's clock compile what stands before it.
         has cc || has gcc || echo gcc libc6-dev
+        # Tests of the network between two DBSvrs make hosts of their own.
+        has ip && has nsenter || echo iproute2 util-linux
         has chromium || has chromium-browser || has google-chrome || echo chromium
         # Without Chinese glyphs every screenshot of a Chinese page shows boxes.
         has fc-list && fc-list ':lang=zh-cn' 2>/dev/null | grep -q . || echo fonts-wqy-microhei fontconfig

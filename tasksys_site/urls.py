@@ -18,6 +18,7 @@ urlpatterns = [
     path("api/schema/", ApiSchema.as_view(), name="schema"),
     path("api/docs/", ApiDocumentation.as_view(), name="api-docs"),
     re_path(r"^api/", NoSuchEndpoint.as_view()),
+    path("console/cache/", include("apps.cachesync.console.urls")),
     path("console/", include("apps.dbsvr.console.urls")),
 ]
 

@@ -5,10 +5,12 @@ Purge rows are not here: master_db_svr owns them, and `purge_rows` is all that t
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils import timezone
 
 JOINING, IN_USE, DRAINING, REMOVED = "joining", "in_use", "draining", "removed"
 STATES = (JOINING, IN_USE, DRAINING, REMOVED)
@@ -107,6 +109,10 @@ class CacheViolation(models.Model):
     seen = models.CharField(max_length=60)
     after_s = models.FloatField()
     known = models.TextField()
+
+    @property
+    def moment(self) -> datetime:
+        return datetime.fromtimestamp(self.at, timezone.get_current_timezone())
 
     class Meta:
         db_table = "cache_violation"

@@ -2,7 +2,7 @@
 
 `judge(samples, previous, now)` reads no clock and keeps nothing: whoever asks keeps the judgement and passes it in again. The sampler
 does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `segment_rules`,
-`canary_rules` and `blindness`.
+`canary_rules`, `cache_rules` and `blindness`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from apps.dbsvr import blindness, canary_rules, dbsvr_rules, replica_rules, segment_rules
+from apps.dbsvr import blindness, cache_rules, canary_rules, dbsvr_rules, replica_rules, segment_rules
+from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import NOTICE, OK, Fact, Finding, severity
@@ -63,6 +64,7 @@ def judge(
     now: float,
     limits: Thresholds | None = None,
     canary: CanaryNow | None = None,
+    cache: CacheNow | None = None,
 ) -> Judgement:
     """What is so now, for every DBSvr in `samples`. There is always at least one finding, if only that all is well."""
     limits = limits or Thresholds()
@@ -86,6 +88,7 @@ def judge(
     gone = {finding.instance for finding in findings if finding.code == blindness.DOWN}
     findings += segment_rules.look(windows, limits, gone, before, now)
     findings += canary_rules.look(canary, before, now)
+    findings += cache_rules.look(cache, before, now)
     if not any(not finding.hidden_by for finding in findings):
         calm = _calm(windows, limits, now)
         was = next((finding for finding in previous.findings if finding.level == calm.level and not finding.subject), calm)

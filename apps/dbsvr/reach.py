@@ -26,6 +26,7 @@ class Reach:
     """Shared by threads; not by processes."""
 
     def __init__(self, name: str, connections: Connections) -> None:
+        self._name = name
         self._connections = connections
         self._breaker = Breaker(GOOD_TRIES, spread=lambda rest_s: rest_s * random.uniform(0.75, 1.25))
         self._prober = Prober(f"prober of DBSvr {name}", self._breaker, self._probe)

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 
 import msgspec
 from django.db import DatabaseError, connection, transaction
@@ -18,6 +19,7 @@ from django.db import DatabaseError, connection, transaction
 from apps.dbsvr import canary_rounds
 from apps.dbsvr import samples as history
 from apps.dbsvr.asker import Asker
+from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import light
@@ -31,14 +33,15 @@ from tasksys_site.configuration import Configuration
 log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 120
-CANARY_EVERY_S = 2.0
+OTHERS_EVERY_S = 2.0
 
 
 class Writer:
     """Writes to the database in a thread of its own, under the lock that makes this sampler the only one."""
 
-    def __init__(self, lock: str) -> None:
+    def __init__(self, lock: str, look_at_cache: Callable[[], CacheNow]) -> None:
         self._lock = lock
+        self._look_at_cache = look_at_cache
         self._work = threading.Event()
         self._pending: deque[list[Sample]] = deque(maxlen=KEPT_SECONDS)
         self._state: State | None = None
@@ -48,7 +51,9 @@ class Writer:
         """What was in the row when the lock was won; the sampler takes it over."""
         self.canary: CanaryNow | None = None
         """What the canary has found, as last read; its rounds are written by Celery."""
-        self._canary_read_at = 0.0
+        self.cache: CacheNow | None = None
+        """How the cache nodes are, as last read; the cache sync center asks them."""
+        self._others_read_at = 0.0
         self.works = False
         """This sampler is the one that works. Stays so while the database is away: nobody else can have the lock then."""
         threading.Thread(target=self._run, name="writer", daemon=True).start()
@@ -97,9 +102,10 @@ class Writer:
             write_state(state)
         for _second in waiting:
             self._pending.popleft()
-        if time.monotonic() - self._canary_read_at >= CANARY_EVERY_S:
+        if time.monotonic() - self._others_read_at >= OTHERS_EVERY_S:
             self.canary = canary_rounds.summary(time.time())
-            self._canary_read_at = time.monotonic()
+            self.cache = self._look_at_cache()
+            self._others_read_at = time.monotonic()
 
     def _complain(self, complaint: str) -> None:
         if complaint and complaint != self._complaint:
@@ -111,7 +117,8 @@ class Writer:
 
 
 class Sampler:
-    def __init__(self, configuration: Configuration, stop: threading.Event) -> None:
+    def __init__(self, configuration: Configuration, stop: threading.Event, look_at_cache: Callable[[], CacheNow]) -> None:
+        """`look_at_cache`: what the cache layer, which this app does not know, says of itself. May raise the database's errors."""
         dbsvr = configuration.dbsvr
         self._stop = stop
         self._limits = Thresholds(beat_ms=dbsvr.beat_ms, age_limit_ms=dbsvr.age_limit_ms)
@@ -120,7 +127,7 @@ class Sampler:
         self._judgement = Judgement()
         self._seq = 0
         self._copier = Copier()
-        self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler")
+        self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler", look_at_cache)
 
     def run(self) -> None:
         """One second after the other, until told to stop."""
@@ -142,7 +149,7 @@ class Sampler:
             # Another sampler worked before, or this one was started anew: its findings keep their beginnings.
             self._seq, self._judgement = found.seq, self._known(found.judgement)
         self._seq += 1
-        self._judgement = judge(self._samples, self._judgement, at, self._limits, self._writer.canary)
+        self._judgement = judge(self._samples, self._judgement, at, self._limits, self._writer.canary, self._writer.cache)
         state = self._state(at)
         self._copier.put(encode_state(state))
         self._writer.put(newest, state)
@@ -158,4 +165,4 @@ class Sampler:
             window = Window(name, samples, now)
             instances[name] = InstanceNow(window.smoothed(), window.last_at, bool(samples) and samples[-1].figures is not None)
         findings = self._judgement.findings
-        return State(self._seq, now, light(findings), findings, instances, self._judgement.most, self._writer.canary)
+        return State(self._seq, now, light(findings), findings, instances, self._judgement.most, self._writer.canary, self._writer.cache)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Figures
 from apps.dbsvr.findings import UNKNOWN, Finding
@@ -31,6 +32,7 @@ class State(msgspec.Struct, frozen=True):
     instances: dict[str, InstanceNow] = {}
     most: dict[str, Most] = {}
     canary: CanaryNow | None = None
+    cache: CacheNow | None = None
 
     @property
     def judgement(self) -> Judgement:

@@ -21,7 +21,7 @@ from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tasksys_site.celery import PURGE_NOW, app
 from tasksys_site.configuration import PROJECT, load
-from tests.stack.cache_nodes import NODES, cut_off, leave_row, leave_token, put_copy, rows_of, version_on
+from tests.stack.cache_nodes import NODES, cut_off, has_token, leave_row, leave_token, put_copy, rows_of, version_on
 from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot
 
@@ -198,10 +198,16 @@ def test_200_readers_in_four_processes_who_miss_one_user_cost_the_databases_two_
             assert crowd.stdout is not None
             assert crowd.stdout.readline() == "ready\n"
         before = reads_of(stack)
-        for crowd in crowds:
-            assert crowd.stdin is not None
-            crowd.stdin.write("go\n")
-            crowd.stdin.flush()
+        stack.front.freeze()  # for a moment, so that all of them miss while the first reads
+        try:
+            for crowd in crowds:
+                assert crowd.stdin is not None
+                crowd.stdin.write("go\n")
+                crowd.stdin.flush()
+            eventually(lambda: any(has_token(stack, node, uid) for node in NODES))
+            time.sleep(0.1)
+        finally:
+            stack.front.thaw()
         answers = [crowd.stdout.readline().split() for crowd in crowds if crowd.stdout is not None]
 
     assert answers == [["0"] * 50] * 4

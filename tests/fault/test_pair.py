@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.clients import CLIENT, Load, Run, final_states
+from tests.consistency.clients import CLIENT, Load, Run, final_states, unanswered
 from tests.consistency.history import READ, WRITE, Operation, judge
 from tests.stack.asking import Asked
 from tests.stack.gateway import Gateway
@@ -286,7 +286,7 @@ def test_owner_returns_and_the_halves_are_balanced_again_without_an_error(make_s
 
     gap_s = longest_gap(history, back_at, balanced_at, is_of_a, WRITE)
     print_figures("owner back", balanced_after=balanced_at - back_at, longest_gap_between_writes=gap_s)
-    assert [each for each in history if each.state is None] == []
+    assert unanswered(history) == []
     violations = judge([*history], final_states(stack))
     assert [each for each in violations if "nobody sent" not in each.promise] == []
     client.close()
@@ -349,7 +349,7 @@ def test_link_between_the_two_cut_while_both_live(two_hosts: PairStack, way: str
     history = run_through(stack, incident)
 
     assert causes(stack, "a") == causes(stack, "b") == []
-    assert [each for each in history if each.state is None] == [], "each client found the owner"
+    assert unanswered(history) == [], "each client found the owner"
 
 
 def test_clients_see_different_halves_while_both_see_the_database(pair: PrivateStack) -> None:

@@ -27,7 +27,7 @@ KEYWORDS: dict[str, Any] = {
 # Catalogue: where its strings stand.
 CATALOGUES = {
     "apps/tasks/locale": ("apps/tasks",),
-    "apps/dbsvr/locale": ("apps/dbsvr", "templates/console"),
+    "apps/dbsvr/locale": ("apps/dbsvr", "apps/cachesync", "templates/console"),
     "locale": ("tasksys_site", "templates"),
 }
 ELSEWHERE = {"templates": ("templates/console",)}  # its strings belong to the app of the console

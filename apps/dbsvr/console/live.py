@@ -66,7 +66,7 @@ def look(now: float | None = None) -> Live:
     finding = Finding("console.blind", UNKNOWN, "", state.judged_at, "all", {"since_at": state.judged_at})
     blind = {name: InstanceNow(it.figures, it.at, answers=False) for name, it in state.instances.items()}
     # Told anew every five seconds: for how long is all that still changes.
-    believed = State(state.seq, now, UNKNOWN, (finding,), blind, state.most, state.canary)
+    believed = State(state.seq, now, UNKNOWN, (finding,), blind, state.most, state.canary, state.cache)
     return Live(f"{state.seq}-blind-{age_s // 5:.0f}", believed, age_s, copied)
 
 

@@ -258,6 +258,40 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Seen at %(last_at)s in an answer of %(server)s (%(violations)s such rounds in 24 h). Does anybody else write the reserved users? "
         "The log of Celery has the versions. This ends an hour after the last one.",
     ),
+    "cache.out/one": (
+        "Cache node %(node)s does not answer since %(since_at)s.",
+        "Its users are served by the next node. Nobody sees old data: it is used again when it has answered for some seconds and its "
+        "purges are done. Look at its Redis and its host, or drain it on the page Cache.",
+    ),
+    "cache.out/all": (
+        "No cache node answers: %(node)s since %(since_at)s.",
+        "The DBSvr serves all reads, so the databases have more to do. Nobody sees old data. Look at the nodes' Redis and hosts.",
+    ),
+    "cache.purges/node": (
+        "Cache node %(node)s has purges that wait since %(since_at)s.",
+        "%(purges)s stale copies may lie there, so nobody uses the node until they are gone. Its users are served by the next node. "
+        "Look at the log of the cache sync center.",
+    ),
+    "cache.purges/every": (
+        "Purges for every cache node wait since %(since_at)s.",
+        "%(purges)s stale copies may lie anywhere, so nobody uses any node until they are gone: the DBSvr serves. "
+        "Look at the log of the cache sync center.",
+    ),
+    "cache.center/idle": (
+        "The cache sync center does not work since %(since_at)s.",
+        "No purge waits. A write still purges the nodes that it can reach by itself. Look at the Celery worker of queue purge, at beat "
+        "and at the broker.",
+    ),
+    "cache.center/waiting": (
+        "The cache sync center does not work since %(since_at)s, and purges wait.",
+        "Nodes with purges that wait are used by nobody until it is back; nobody sees old data. Look at the Celery worker of queue purge, "
+        "at beat and at the broker.",
+    ),
+    "cache.violation": (
+        "A promise was broken: cache node %(node)s had an old copy.",
+        "Seen by the checker at %(last_at)s (%(violations)s times in 24 h). Drain %(node)s, and keep its log and that of the web: the page "
+        "Cache has what was known of the user. This ends an hour after the last one.",
+    ),
     "console.blind": (
         "This page is blind to DBSvr %(dbsvr)s since %(since_at)s.",
         "%(dbsvr)s may be well. The sampler gets no answer (%(why)s). Figures below are from before.",

@@ -220,6 +220,35 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "于 %(last_at)s 在 %(server)s 的应答中发现（24 小时内共 %(violations)s 轮）。是否有别人在写保留用户？"
         "版本详情见 Celery 日志。最后一次之后一小时结束。",
     ),
+    "cache.out/one": (
+        "缓存节点 %(node)s 自 %(since_at)s 起没有应答。",
+        "它的用户由下一个节点服务，不会看到旧数据；它连续应答数秒并完成清除后自动恢复使用。请检查其 Redis 和主机，或在“缓存”页排空它。",
+    ),
+    "cache.out/all": (
+        "所有缓存节点都没有应答：%(node)s 自 %(since_at)s 起。",
+        "所有读由 DBSvr 承担，数据库压力增大，但不会看到旧数据。请检查各节点的 Redis 和主机。",
+    ),
+    "cache.purges/node": (
+        "缓存节点 %(node)s 的清除自 %(since_at)s 起在等待。",
+        "其上可能还有 %(purges)s 份旧数据，清除之前没有人使用该节点，其用户由下一个节点服务。请查看缓存同步中心的日志。",
+    ),
+    "cache.purges/every": (
+        "面向所有缓存节点的清除自 %(since_at)s 起在等待。",
+        "任何节点上都可能有旧数据（%(purges)s 份），清除之前不使用任何节点，由 DBSvr 服务。请查看缓存同步中心的日志。",
+    ),
+    "cache.center/idle": (
+        "缓存同步中心自 %(since_at)s 起没有工作。",
+        "目前没有等待的清除；写操作仍会自行清除它能连上的节点。请检查队列 purge 的 Celery 进程、beat 和消息代理。",
+    ),
+    "cache.center/waiting": (
+        "缓存同步中心自 %(since_at)s 起没有工作，且有清除在等待。",
+        "恢复之前没有人使用有等待清除的节点，不会看到旧数据。请检查队列 purge 的 Celery 进程、beat 和消息代理。",
+    ),
+    "cache.violation": (
+        "承诺被破坏：缓存节点 %(node)s 上有旧数据。",
+        "检查程序于 %(last_at)s 发现（24 小时内共 %(violations)s 次）。请排空 %(node)s，并保留其日志和 web 日志；"
+        "该用户的已知情况见“缓存”页。最后一次之后一小时结束。",
+    ),
     "console.blind": (
         "自 %(since_at)s 起本页看不到 DBSvr %(dbsvr)s。",
         "%(dbsvr)s 可能正常，但采样得不到应答（%(why)s）。下方是之前的数据。",

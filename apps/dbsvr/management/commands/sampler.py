@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from apps.cachesync.summary import cache_now
 from apps.dbsvr.sampler import Sampler
 
 
@@ -20,4 +21,4 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: stop.set())
-        Sampler(settings.CONFIGURATION, stop).run()
+        Sampler(settings.CONFIGURATION, stop, cache_now).run()
