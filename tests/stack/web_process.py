@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import os
+import signal
 import sys
 from collections.abc import Mapping
 
@@ -26,6 +28,13 @@ class WebProcess(StackProcess):
         self._stack.manage("collectstatic", "--noinput", "--verbosity=0")
         super().start()
         eventually(self._answers, within_s=30)
+
+    def signal(self, number: signal.Signals) -> None:
+        """To its worker too: a supervisor that is killed or frozen alone would leave one that goes on serving."""
+        if number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT) and self.pid is not None:
+            os.killpg(self.pid, number)
+        else:
+            super().signal(number)
 
     def _answers(self) -> bool:
         assert self.pid is not None, f"the web process has ended:\n{self.last_log_lines()}"

@@ -161,6 +161,7 @@ SPARE = [
         "",
         is_quick=False,
     ),
+    _without("no counterexample: a repeat is written through", EARLY, "repeat_is_not_written_through", "", is_quick=False),
 ]
 """Rules that the others make needless, in what is explored here. They cost nothing, and are kept for what is not."""
 
