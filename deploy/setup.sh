@@ -132,6 +132,24 @@ if ! has redis-server && ! [ -e .venv/bin/redis-server ]; then
     ln -s "$(command -v redis-check-rdb)" .venv/bin/redis-server
 fi
 
+# The program alone, out of Debian's package: installing the package would start a web server on this machine.
+unpack_nginx() {
+    unpacked=$(mktemp -d)
+    (cd "$unpacked" && apt-get -q download nginx && dpkg-deb -x nginx_*.deb .) >/dev/null 2>&1 &&
+        cp "$unpacked/usr/sbin/nginx" .venv/bin/nginx && .venv/bin/nginx -v 2>/dev/null
+    unpacked_well=$?
+    rm -rf "$unpacked"
+    return $unpacked_well
+}
+
+if [ "$purpose" = test ] && ! has nginx && ! [ -x .venv/bin/nginx ]; then
+    has apt-get || fail "Missing, and there is no apt-get here: nginx"
+    say "Unpacking nginx into .venv …"
+    # Package lists are often missing in containers.
+    unpack_nginx || { [ "$(id -u)" = 0 ] && apt-get -q update >/dev/null 2>&1 && unpack_nginx; } ||
+        fail "apt-get download nginx did not work. Ask an administrator for: apt-get update"
+fi
+
 # --- translations ------------------------------------------------------------------------------------------------------------
 
 find . \( -path ./.venv -o -path ./var -o -path ./.git -o -name node_modules \) -prune -o -name '*.po' -print | while IFS= read -r catalogue; do
