@@ -31,7 +31,7 @@ def hosts() -> Iterator[TwoHosts]:
 
 @pytest.fixture(scope="module")
 def stack(hosts: TwoHosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateStack]:
-    stack = hosts.stack(tmp_path_factory.mktemp("stack"), {"hold_ms": 1_000, "give_back_after_ms": 1_000})
+    stack = hosts.stack(tmp_path_factory.mktemp("stack"), {"hold_ms": 1_000, "give_back_after_ms": 1_000, "takeover_after_ms": 1_500})
     try:
         stack.start_databases()
         stack.create_user_tables()
