@@ -95,6 +95,8 @@ def not_owner(ownership: Ownership, uid: int) -> NotOwner:
     row = ownership.row_of(uid)
     if row is None:
         return NotOwner.of("", "", f"nobody is known to own uid {uid} yet")
+    if ownership.is_possessed(row):
+        return NotOwner.of(row.segment, "", "has just got another owner, retry")
     if row.owner == ownership.instance:
         return NotOwner.of(row.segment, row.owner, "is taking the segment over, and not ready yet")
     return NotOwner.of(row.segment, row.owner, f"owns uid {uid} now, and cannot be reached from here")

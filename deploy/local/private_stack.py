@@ -13,6 +13,7 @@ import random
 import secrets
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ from tasksys_site.configuration import FILE_VARIABLE, MAX_UID, PROJECT, Configur
 
 USER_TABLES = PROJECT / "apps" / "dbsvr" / "sql"
 READY_WITHIN_S = 30.0
+_ENVIRONMENT_LOCK = threading.Lock()
 SECOND_HALF = 5_000_000_100
 """Of two DBSvrs the first owns the uids below it."""
 
@@ -145,16 +147,17 @@ class PrivateStack:
         return [process for dbsvr in self.dbsvrs.values() for process in dbsvr.processes]
 
     def configuration(self) -> Configuration:
-        """The stack's configuration, as its processes read it."""
-        before = os.environ.get(FILE_VARIABLE)
-        os.environ[FILE_VARIABLE] = str(self.configuration_file)
-        try:
-            return load()
-        finally:
-            if before is None:
-                del os.environ[FILE_VARIABLE]
-            else:
-                os.environ[FILE_VARIABLE] = before
+        """The stack's configuration, as its processes read it. For threads too: the environment is everybody's."""
+        with _ENVIRONMENT_LOCK:
+            before = os.environ.get(FILE_VARIABLE)
+            os.environ[FILE_VARIABLE] = str(self.configuration_file)
+            try:
+                return load()
+            finally:
+                if before is None:
+                    del os.environ[FILE_VARIABLE]
+                else:
+                    os.environ[FILE_VARIABLE] = before
 
     def _dbsvr(self, name: str, port: int, metrics_port: int) -> PrivateDBSvr:
         replica_workers = {replica: self.another("slave_db_svr", "--replica", replica, instance=name) for replica in self.replicas}
