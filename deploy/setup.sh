@@ -74,6 +74,8 @@ missing_packages() {
     if [ "$purpose" = test ]; then
         # Tests that step a process's clock compile what stands before it.
         has cc || has gcc || echo gcc libc6-dev
+        # Tests of the network between two DBSvrs make hosts of their own.
+        has ip && has nsenter || echo iproute2 util-linux
         has chromium || has chromium-browser || has google-chrome || echo chromium
         # Without Chinese glyphs every screenshot of a Chinese page shows boxes.
         has fc-list && fc-list ':lang=zh-cn' 2>/dev/null | grep -q . || echo fonts-wqy-microhei fontconfig
@@ -128,6 +130,24 @@ done
 
 if ! has redis-server && ! [ -e .venv/bin/redis-server ]; then
     ln -s "$(command -v redis-check-rdb)" .venv/bin/redis-server
+fi
+
+# The program alone, out of Debian's package: installing the package would start a web server on this machine.
+unpack_nginx() {
+    unpacked=$(mktemp -d)
+    (cd "$unpacked" && apt-get -q download nginx && dpkg-deb -x nginx_*.deb .) >/dev/null 2>&1 &&
+        cp "$unpacked/usr/sbin/nginx" .venv/bin/nginx && .venv/bin/nginx -v 2>/dev/null
+    unpacked_well=$?
+    rm -rf "$unpacked"
+    return $unpacked_well
+}
+
+if [ "$purpose" = test ] && ! has nginx && ! [ -x .venv/bin/nginx ]; then
+    has apt-get || fail "Missing, and there is no apt-get here: nginx"
+    say "Unpacking nginx into .venv …"
+    # Package lists are often missing in containers.
+    unpack_nginx || { [ "$(id -u)" = 0 ] && apt-get -q update >/dev/null 2>&1 && unpack_nginx; } ||
+        fail "apt-get download nginx did not work. Ask an administrator for: apt-get update"
 fi
 
 # --- translations ------------------------------------------------------------------------------------------------------------

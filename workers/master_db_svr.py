@@ -43,6 +43,9 @@ from workers.segment_keeper import SegmentKeeper, boottime
 from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
+READ_PATIENCE_S = 0.01
+"""While writes come without a pause, the reads that only the master may answer get one batch this often (INV 7): with
+`age_limit_ms` alone they would wait as long as that, behind one slow COMMIT after another."""
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
@@ -134,7 +137,7 @@ class _Life:
         """Do what comes first; False when there was nothing to do."""
         self._beat_if_due()
         wrote = self._write(self._queues.finish.drain(self._run_id, 0, self._settings.batch))
-        starving = time.monotonic() - self._last_read_at >= self._settings.age_limit_ms / 1000
+        starving = time.monotonic() - self._last_read_at >= min(READ_PATIENCE_S, self._settings.age_limit_ms / 1000)
         if wrote and not starving and not self._clear_turn:
             return True
         # With writes coming without a pause, reads get one batch now and then (INV 7).

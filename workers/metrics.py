@@ -19,7 +19,7 @@ from workers.histogram import HistogramJson
 
 PREFIX = "tasksys_dbsvr_"
 MASTER_STATES = ("up", "starting", "down")
-REPLICA_STATES = ("serving", "catching_up", "stopped", "silent", "down")
+REPLICA_STATES = ("serving", "catching_up", "stopped", "refused", "silent", "down")
 PER_MS = 0.001
 
 Labelled = Mapping[tuple[str, ...], float | None]
@@ -52,6 +52,7 @@ class FrontCollector(Collector):
         yield from _queues(stats)
         yield from _troubles(stats)
         yield from _users(stats)
+        yield from _pair(stats)
 
 
 def _info(stats: dict[str, Any]) -> Metric:
@@ -138,6 +139,26 @@ def _users(stats: dict[str, Any]) -> Iterator[Metric]:
     yield _gauge("clients", "Clients connected", {(): connections["now"]})
     ends: Labelled = {(name,): connections[name] for name in ("accepted", "refused", "cut")}
     yield _counter("connections", "Connections, by what became of them", ends, ["fate"])
+
+
+def _pair(stats: dict[str, Any]) -> Iterator[Metric]:
+    segments = stats["segments"].items()
+    owners: Labelled = {(name, it["owner"]): 1 for name, it in segments}
+    yield _gauge("segment_owner", "1 for the DBSvr that owns the segment, as this one sees it", owners, ["segment", "owner"])
+    ours = _by({name: it["state"] == "ours" for name, it in segments})
+    yield _gauge("segment_ours", "1 while this DBSvr is sure of owning the segment", ours, ["segment"])
+    yield _gauge(
+        "segment_epoch", "How often the segment has changed its owner", _by({name: it["epoch"] for name, it in segments}), ["segment"]
+    )
+    peers = stats["peers"].items()
+    yield _gauge(
+        "peer_up", "1 while the other DBSvr's front can be reached", _by({name: it["state"] == "up" for name, it in peers}), ["peer"]
+    )
+    yield _counter("forwarded", "Writes handed to their owner", _by({name: it["forwarded"] for name, it in peers}), ["peer"])
+    lags = _by({name: _seconds(it["lag_ms"]) for name, it in stats["mirror"].items()})
+    yield _gauge("mirror_lag_seconds", "How long the oldest change of our trails has been unknown to the peer", lags, ["peer"])
+    yield _gauge("users_with_trail", "Users whose cache nodes are known", {(): stats["users"]["trails"]})
+    yield _counter("purges", "Purge rows committed with writes", {(): stats["purges"]["committed"]})
 
 
 def _seconds(ms: float | None) -> float | None:

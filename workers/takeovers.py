@@ -17,7 +17,7 @@ from workers.messages import GiveSegment, MayPossess, SegmentRow, Segments, Take
 from workers.mirrors import Mirrors
 from workers.pair import GIVE_WITHIN_S, Giving, Pair
 from workers.protocol import BadArgument
-from workers.requests import READ, Later, Request
+from workers.requests import FINISH, Later, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.trail_book import TrailBook
@@ -113,7 +113,9 @@ class Takeovers:
         return is_late or self.mirrors.has_told_all(giving.segment, giving.epoch + 1, giving.to, now)
 
     def _writes_under_way(self, row: SegmentRow) -> bool:
-        return any(each.kind != READ and row.first <= each.uid <= row.last for each in self._table.values())
+        """Not deletions: one may wait for its turn for a minute, and nothing is written meanwhile. If the segment has gone by then it is
+        refused, and comes again to the new owner."""
+        return any(each.kind == FINISH and row.first <= each.uid <= row.last for each in self._table.values())
 
     def _ask_back(self, row: SegmentRow, now: float) -> None:
         def take(answer: object) -> None:

@@ -160,7 +160,7 @@ class CacheNode:
         """
         snapshot = answer.snapshot
         base = head(snapshot.generation, answer.base_version) if answer.applied and write_through else NO_HEAD
-        arguments = (base, snapshot.generation, snapshot.version, encode_copy(snapshot), self._copy_ttl_ms)
+        arguments = (base, snapshot.generation, snapshot.version, encode_copy(snapshot))
         return str(self._run(SETTLE, uid, *arguments), "ascii")
 
     def purge(self, stale: Sequence[Stale]) -> None:

@@ -55,7 +55,7 @@ redis.call('DEL', KEYS[2])
 local copy = redis.call('GET', KEYS[1])
 if not copy then return 'none' end
 if string.sub(copy, 1, #ARGV[1]) == ARGV[1] then
-    redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
+    redis.call('SET', KEYS[1], ARGV[4], 'KEEPTTL')
     return 'replaced'
 end
 if older(copy, tonumber(ARGV[2]), tonumber(ARGV[3])) then
@@ -65,10 +65,11 @@ end
 return 'kept'
 """
 )
-"""After a write. ARGV: head of the copy that the write was applied on, generation, version, new copy, its life in ms.
+"""After a write. ARGV: head of the copy that the write was applied on, generation, version, new copy.
 
 All tokens go, so no read that began before can store its answer. The copy is replaced only if it is the very version that
-the write was applied on; any other older one is deleted; none is created.
+the write was applied on; any other older one is deleted; none is created. Its life is not made longer: a settle may come very late
+(its node or its process was frozen), and the trail forgets a node when the life of what was filled there has passed.
 """
 
 PURGE = (

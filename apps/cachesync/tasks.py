@@ -1,6 +1,7 @@
 """The Celery side of the cache sync center. Queue `purge` has a worker of its own; the checker is in queue `sample`.
 
-The DBSvr sends `purge_now` when purge rows were committed, at most every 50 ms; beat sends `sweep` every second, which does the same.
+The worker of queue `purge` listens to the fronts, and works rows off as they come (`waker`); beat sends `sweep` every second, which finds
+the rest. `purge_now` is the same look, for whoever wants one.
 """
 
 from __future__ import annotations
@@ -9,21 +10,32 @@ import functools
 import logging
 import os
 import time
+from typing import Any
 
 from celery import shared_task
+from celery.signals import worker_ready
 from django.conf import settings
 from django.db import DatabaseError
 from kombu.exceptions import OperationalError
 
 from apps.cachesync import checker, counts, probes, purge_rows
 from apps.cachesync.center import Center
+from apps.cachesync.waker import Waker
 from apps.dbsvr.db_interface import db_interface
 from tasksys_site.celery import CHECK_COPIES, DELETE_OLD_CHECKS, PROBE_NODES, PURGE_EVERYWHERE, PURGE_NODE, PURGE_NOW, SWEEP
 
 log = logging.getLogger(__name__)
 
+PURGE_QUEUE = "purge"
 EXPIRES_S = 5
 """A fan-out that found no free thread in this time is of no use: the next look sends another."""
+
+
+@worker_ready.connect
+def _listen_to_the_fronts(sender: Any, **_named: Any) -> None:
+    """In the worker that does the purges, and in no other."""
+    if PURGE_QUEUE in sender.app.amqp.queues.consume_from:
+        Waker(center(), settings.CONFIGURATION.dbsvr.instances).start()
 
 
 @functools.lru_cache(maxsize=1)

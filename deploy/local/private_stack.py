@@ -43,6 +43,7 @@ class PrivateDBSvr:
     front: StackProcess
     master_worker: StackProcess
     replica_workers: dict[str, StackProcess]
+    host: str = "127.0.0.1"
 
     @property
     def processes(self) -> list[StackProcess]:
@@ -253,8 +254,10 @@ class PrivateStack:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        port = self.dbsvrs[instance or self.dbsvr.name].port
-        return redis_py.Redis(port=port, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, retry=Retry(NoBackoff(), 0))
+        dbsvr = self.dbsvrs[instance or self.dbsvr.name]
+        return redis_py.Redis(
+            host=dbsvr.host, port=dbsvr.port, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, retry=Retry(NoBackoff(), 0)
+        )
 
     def stop(self) -> None:
         """End everything; what hangs, by force."""
@@ -294,6 +297,7 @@ class PrivateStack:
         lines += ["[dbsvr]", f"run_dir = {_toml(run_dir)}", *(f"{key} = {_toml(value)}" for key, value in self.settings.items())]
         for svr in self.dbsvrs.values():
             lines += [f"[dbsvr.instances.{svr.name}]", f"port = {view.ports.get(svr.name, svr.port)}", f"queue_key = {svr.queue_key}"]
+            lines += [f"host = {_toml(svr.host)}"]
             lines += [f"metrics_port = {svr.metrics_port}"]
         if len(self.dbsvrs) > 1:
             for name, first, last in zip(self.dbsvrs, (1, SECOND_HALF), (SECOND_HALF - 1, MAX_UID), strict=True):

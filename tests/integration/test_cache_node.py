@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
+from apps.cachesync.scripts import keys
 from apps.cachesync.task_interface import TaskInterface
 from deploy.local.private_stack import PrivateStack
 from tests.stack.cache_nodes import start_logic_node
@@ -101,6 +102,17 @@ def test_a_write_replaces_the_very_copy_that_it_was_applied_on(node: CacheNode, 
 
     assert node.settle(uid, written(uid, 6)) == "replaced"
     assert version_on(node, uid) == 6
+
+
+def test_a_settle_makes_no_copy_live_longer(node: CacheNode, uid: int) -> None:
+    """One that comes minutes late would outlive the trail, and the next write would not name its node."""
+    fill(node, uid, 5)
+    node._try(lambda connection: connection.pexpire(keys(uid)[0], 5_000))
+
+    assert node.settle(uid, written(uid, 6)) == "replaced"
+
+    assert version_on(node, uid) == 6
+    assert 0 < node._try(lambda connection: connection.pttl(keys(uid)[0])) <= 5_000
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tests.model.cache.cases import CACHE_CASES, CacheCase
 from tests.model.cases import CASES, Case
 from tests.model.explore import Finding, explore
 from tests.model.pair_cases import PAIR_CASES, PairCase
@@ -19,7 +20,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="only those of the unit layer")
     chosen = parser.parse_args()
     surprises = 0
-    for case in (*CASES, *PAIR_CASES):
+    for case in (*CASES, *PAIR_CASES, *CACHE_CASES):
         if chosen.name.lower() not in case.name.lower() or (chosen.quick and not case.is_quick):
             continue
         print(case.name, flush=True)
@@ -31,8 +32,8 @@ def main() -> int:
     return 1 if surprises else 0
 
 
-def _explored(case: Case | PairCase) -> Finding:
-    return case.explore() if isinstance(case, PairCase) else explore(case.scenario, case.rules)
+def _explored(case: Case | PairCase | CacheCase) -> Finding:
+    return explore(case.scenario, case.rules) if isinstance(case, Case) else case.explore()
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ LOOK_EVERY_S = 0.05
 
 
 class Gateway:
-    """Listens on a free port of loopback. Use it as a context; it ends with everything it carries."""
+    """Listens on a free port. Use it as a context; it ends with everything it carries."""
 
-    def __init__(self, target_port: int) -> None:
+    def __init__(self, target_port: int, host: str = "127.0.0.1") -> None:
+        """`host` is the address to listen on; the target is always on loopback."""
+        self._host = host
         self._target_port = target_port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((host, 0))
         self.port = int(self._listener.getsockname()[1])
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._lock = threading.Lock()
@@ -28,7 +30,7 @@ class Gateway:
 
     @property
     def endpoint(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self._host}:{self.port}"
 
     def __enter__(self) -> Gateway:
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
-from tests.consistency.history import READ, Operation
+from tests.consistency.history import CLEAR, READ, Operation
 
 
 def first_answer_after(history: Iterable[Operation], moment: float, kind: str, is_meant: Callable[[int], bool]) -> float:
@@ -23,3 +23,8 @@ def longest_gap(history: Iterable[Operation], since: float, until: float, is_mea
     )
     moments = [since, *ended, until]
     return max(later - earlier for earlier, later in itertools.pairwise(moments))
+
+
+def without_answer(history: Iterable[Operation]) -> list[Operation]:
+    """Operations that had none. Not deletions: they wait for all else, and their clients may give up."""
+    return [each for each in history if each.state is None and each.kind != CLEAR]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import os
+import signal
 import sys
+from collections.abc import Mapping
 
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
@@ -11,23 +14,31 @@ from tests.stack.waiting import eventually
 
 
 class WebProcess(StackProcess):
-    """Listens on the stack's web port; its log is in the stack's folder."""
+    """Listens on the stack's web port, or on the one given; its log is in the stack's folder. A logic node, with what is set in `more`."""
 
-    def __init__(self, stack: PrivateStack) -> None:
-        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(stack.web_port)]
+    def __init__(self, stack: PrivateStack, port: int | None = None, more: Mapping[str, str] | None = None) -> None:
+        self.port = port or stack.web_port
+        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(self.port)]
         command += ["--workers", "1", "--blocking-threads", "4", "--no-ws", "--workers-kill-timeout", "3", "tasksys_site.wsgi:application"]
-        super().__init__("web", command, stack.directory / "web.log", stack.environment)
+        super().__init__("web", command, stack.directory / f"web-{self.port}.log", {**stack.environment, **(more or {})})
         self._stack = stack
-        self.address = f"http://127.0.0.1:{stack.web_port}"
+        self.address = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         self._stack.manage("collectstatic", "--noinput", "--verbosity=0")
         super().start()
         eventually(self._answers, within_s=30)
 
+    def signal(self, number: signal.Signals) -> None:
+        """To its worker too: a supervisor that is killed or frozen alone would leave one that goes on serving."""
+        if number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT) and self.pid is not None:
+            os.killpg(self.pid, number)
+        else:
+            super().signal(number)
+
     def _answers(self) -> bool:
         assert self.pid is not None, f"the web process has ended:\n{self.last_log_lines()}"
-        connection = http.client.HTTPConnection("127.0.0.1", self._stack.web_port, timeout=2)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
         try:
             connection.request("GET", "/healthz")
             return connection.getresponse().status == 200

@@ -15,8 +15,8 @@ def encoded(*words: str) -> bytes:
 
 class Wire:
     def __init__(self, stack: PrivateStack, timeout_s: float = 30.0, instance: str | None = None) -> None:
-        port = stack.dbsvrs[instance or stack.dbsvr.name].port
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s)
+        dbsvr = stack.dbsvrs[instance or stack.dbsvr.name]
+        self._socket = socket.create_connection((dbsvr.host, dbsvr.port), timeout=timeout_s)
         self._file = self._socket.makefile("rb")
 
     def send(self, data: bytes) -> None:

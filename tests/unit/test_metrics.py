@@ -31,7 +31,11 @@ def stats_with(replica: dict[str, Any], counts: FrontCounts | None = None) -> di
         "master": {"state": "up", "beat_age_ms": 50.0},
         "replicas": {"r1": replica},
         "queues": {name: {"depth": 2, "backlog": 1, "oldest_ms": 20.0} for name in ("finish", "query", "clear")},
-        "users": {"stamps": 3, "in_flight": 1},
+        "users": {"stamps": 3, "in_flight": 1, "trails": 4},
+        "segments": {"all": {"owner": "a", "epoch": 0, "state": "ours"}},
+        "peers": {"b": {"state": "up", "forwarded": 6, "failed": 0}},
+        "mirror": {"b": {"lag_ms": 20.0}},
+        "purges": {"committed": 5, "trails_lost": []},
         "connections": {"now": 5, "accepted": 9, "cut": 1, "refused": 0},
         "floor_rises": {"start": 1, "worker": 0, "dropped": 4, "lru": 0},
         **counts.as_json(),
@@ -53,6 +57,15 @@ def test_milliseconds_become_seconds() -> None:
     assert samples["replica_lag_seconds", (("replica", "r1"),)] == 0.25
     assert samples["queue_oldest_age_seconds", (("queue", "query"),)] == 0.02
     assert samples["master_commit_age_seconds", ()] == 0.05
+
+
+def test_who_owns_what_and_how_the_other_dbsvr_is_reached() -> None:
+    samples = samples_of(stats_with(SERVING_REPLICA))
+
+    assert samples["segment_owner", (("owner", "a"), ("segment", "all"))] == 1
+    assert samples["peer_up", (("peer", "b"),)] == 1
+    assert samples["mirror_lag_seconds", (("peer", "b"),)] == pytest.approx(0.02)
+    assert samples["forwarded_total", (("peer", "b"),)] == 6
 
 
 def test_an_unknown_lag_has_no_sample_and_is_never_zero() -> None:
