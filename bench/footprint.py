@@ -42,7 +42,7 @@ def measure(stack: PrivateStack) -> Iterator[Measure]:
         full.stop()
         stack.front.start()
         stack.wait_until_serving()
-    yield Measure("front with the stamps of 1 million users, resident", full_mb, "MB", bar=250, aim=120, at_most=True)
+    yield Measure("front with stamp and trail of 1 million users, resident", full_mb, "MB", bar=250, aim=120, at_most=True)
     yield Measure("of which the users", full_mb - empty_mb, "MB")
 
 
