@@ -140,8 +140,30 @@ class Center:
             if node is None or node.url != row.url or not node.is_good:
                 continue
             try:
+                run = str(node.describe()["run_id"])
                 node.flush()
             except NodeUnavailable as error:
                 log.warning("a node cannot join", extra={"node": row.name, "error": error})
             else:
-                registry.joined(row.name, row.url)
+                registry.joined(row.name, row.url, run)
+
+    def admit(self, runs: Mapping[str, str]) -> None:
+        """Empty the nodes whose server was started anew (`runs`: as met just now); from then on they are used again.
+
+        Should it be started once more before it is emptied, that run is not the one that is admitted.
+        """
+        nodes = self.nodes()
+        for row in registry.nodes():
+            run = runs.get(row.name)
+            node = nodes.get(row.name)
+            if not run or node is None or node.url != row.url or row.state == "joining" or run == row.admitted_run:
+                continue
+            if not row.admitted_run:
+                registry.admit_first(row.name, row.url, run)
+                continue
+            try:
+                node.flush()
+            except NodeUnavailable:
+                continue  # the next probe meets it again
+            log.warning("cache node was started anew and has been emptied", extra={"node": row.name})
+            registry.admit(row.name, row.url, run)

@@ -20,13 +20,15 @@ class CacheNode(models.Model):
     """A cache node. A name is for good: the ring hashes it.
 
     joining: to be flushed by the center before anybody uses it. draining: on no ring any more, and still purged, for who has not
-    heard of it yet. removed: purged no more; it comes back by joining.
+    heard of it yet. removed: purged no more; it comes back by joining. `admitted_run`: the run of its server that was emptied since it
+    started, or that was there when the node was first used; another one may have brought old copies back.
     """
 
     name = models.CharField(max_length=31, primary_key=True, validators=[RegexValidator(r"^[a-z][a-z0-9-]{0,30}\Z")])
     url = models.CharField(max_length=255)
     state = models.CharField(max_length=15, default=JOINING, choices=[(state, state) for state in STATES])
     changed_at = models.FloatField()
+    admitted_run = models.CharField(max_length=63, blank=True, default="")
 
     class Meta:
         db_table = "cache_node"

@@ -8,6 +8,7 @@ which a node that missed a purge is used (INV 11). The same thread writes down w
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from django.db import Error, close_old_connections, connections
 
 from apps.cachesync import purge_rows, registry
-from apps.cachesync.nodes import CacheNode
+from apps.cachesync.nodes import CacheNode, NodeUnavailable
 from apps.cachesync.readmission import Readmission
 from apps.cachesync.registry import UNSEEN_AFTER_S
 from apps.cachesync.ring import Ring
@@ -43,6 +44,14 @@ class View(NamedTuple):
 
 
 NOTHING = View(float("-inf"), None, {}, {})
+
+
+def _meet(node: CacheNode) -> None:
+    """A node of a new installation: from its first run on each other one must be emptied first."""
+    with contextlib.suppress(NodeUnavailable):
+        run = str(node.describe()["run_id"])
+        registry.admit_first(node.name, node.url, run)
+        node.admitted_run = run
 
 
 class NodeSet:
@@ -102,7 +111,10 @@ class NodeSet:
             known = before.get(row.name)
             if known is None or known.url != row.url:
                 known = CacheNode(row.name, row.url, self._cache.copy_ttl_ms, self._cache.timeout_ms)
+            known.admitted_run = row.admitted_run
             nodes[row.name] = known
+            if row.state == "in_use" and not row.admitted_run:
+                _meet(known)
         why_not = self._readmission.judge(sent_at, rows, unfinished)
         on_ring = [row.name for row in rows if row.state == "in_use"]
         ring = self._view.ring

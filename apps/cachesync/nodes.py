@@ -2,6 +2,8 @@
 
 Leans on a django-redis connection to the node's address, which swallows no errors and repeats nothing: a time-out means "unknown",
 and the caller must hear of it. While the node is left alone one thread asks it PING, so that no request has to.
+A Redis that was started anew may have brought old copies back with it. So each new connection asks which *run* of the server it has
+met, and one that the center has not emptied is refused; an open connection cannot change its run.
 """
 
 from __future__ import annotations
@@ -63,12 +65,21 @@ class _OwnPool(ConnectionFactory):
         return self.get_connection_pool(params)
 
 
+def _run_in(info: Any) -> str:
+    for line in (info if isinstance(info, bytes) else str(info).encode()).splitlines():
+        if line.startswith(b"run_id:"):
+            return line[7:].strip().decode("ascii", "replace")
+    return ""
+
+
 class CacheNode:
     """Shared by threads."""
 
     def __init__(self, name: str, url: str, copy_ttl_ms: int, timeout_ms: int) -> None:
         self.name = name
         self.url = url
+        self.admitted_run = ""
+        """The run of the server that may be used; empty: any, which is right for the center alone, and for nodes never used before."""
         self.counts = Counts()
         self.breaker = Breaker(GOOD_TRIES, spread=lambda rest_s: rest_s * random.uniform(0.75, 1.25))
         self._prober = Prober(f"prober of cache node {name}", self.breaker, self._probe)
@@ -78,7 +89,7 @@ class CacheNode:
             "SOCKET_CONNECT_TIMEOUT": timeout_ms / 1000,
             "SOCKET_TIMEOUT": timeout_ms / 1000,
             # redis-py would send a timed-out command again by itself, and keep the caller waiting.
-            "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
+            "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0), "redis_connect_func": self._connect},
         }
         self._connection: redis.Redis = _OwnPool(options).connect(url)
 
@@ -163,6 +174,14 @@ class CacheNode:
     def describe(self) -> dict[str, Any]:
         """What the node says of itself, asked also while it is being left alone."""
         return self._ask(lambda connection: {**connection.info("memory"), **connection.info("server"), "keys": connection.dbsize()})
+
+    def _connect(self, connection: Any) -> None:
+        connection.on_connect()
+        if self.admitted_run:
+            connection.send_command("INFO", "server")
+            run = _run_in(connection.read_response())
+            if run != self.admitted_run:
+                raise redis.ConnectionError(f"run {run} of the server is not admitted yet")
 
     def _run(self, script: str, uid: int, *arguments: str | bytes | int) -> Any:
         known = self._script(script)

@@ -18,14 +18,14 @@ CONTRADICTIONS = 3
 """Outcomes in a row until what counts changes."""
 
 
-def probe(nodes: Mapping[str, CacheNode]) -> None:
-    """Ask all at once and write down what was found. Raises the database's errors."""
+def probe(nodes: Mapping[str, CacheNode]) -> dict[str, str]:
+    """Ask all at once and write down what was found; of each that answers the run of its server. Raises the database's errors."""
     if not nodes:
-        return
+        return {}
     with concurrent.futures.ThreadPoolExecutor(len(nodes)) as threads:
         found = dict(zip(nodes, threads.map(_ask, nodes.values()), strict=True))
     with connection.cursor() as cursor:
-        for name, (figures, error) in found.items():
+        for name, (figures, error, _run) in found.items():
             answers = not error
             cursor.execute(
                 "INSERT INTO cache_node_now (name, answers, streak, since, probed_at, memory_bytes, max_memory_bytes, copies, error)"
@@ -38,11 +38,12 @@ def probe(nodes: Mapping[str, CacheNode]) -> None:
             )
         marks = ",".join(["%s"] * len(nodes))
         cursor.execute(f"DELETE FROM cache_node_now WHERE name NOT IN ({marks})", list(nodes))
+    return {name: run for name, (_figures, _error, run) in found.items() if run}
 
 
-def _ask(node: CacheNode) -> tuple[tuple[Any, Any, Any], str]:
+def _ask(node: CacheNode) -> tuple[tuple[Any, Any, Any], str, str]:
     try:
         found = node.describe()
     except NodeUnavailable as error:
-        return (None, None, None), str(error)[:200]
-    return (found.get("used_memory"), found.get("maxmemory"), found["keys"]), ""
+        return (None, None, None), str(error)[:200], ""
+    return (found.get("used_memory"), found.get("maxmemory"), found["keys"]), "", str(found["run_id"])

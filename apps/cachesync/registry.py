@@ -27,6 +27,7 @@ class NodeRow(NamedTuple):
     state: str
     is_silent: bool
     """The center says so, lately."""
+    admitted_run: str = ""
 
 
 class NotNow(Exception):
@@ -37,11 +38,12 @@ def nodes() -> list[NodeRow]:
     """All but the removed."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT n.name, n.url, n.state, p.answers IS NOT NULL AND NOT p.answers AND p.probed_at > UNIX_TIMESTAMP() - %s"
+            "SELECT n.name, n.url, n.state, p.answers IS NOT NULL AND NOT p.answers AND p.probed_at > UNIX_TIMESTAMP() - %s,"
+            " n.admitted_run"
             " FROM cache_node n LEFT JOIN cache_node_now p ON p.name = n.name WHERE n.state <> %s ORDER BY n.name",
             [PROBE_LASTS_S, REMOVED],
         )
-        return [NodeRow(name, url, state, bool(is_silent)) for name, url, state, is_silent in cursor.fetchall()]
+        return [NodeRow(name, url, state, bool(is_silent), run) for name, url, state, is_silent, run in cursor.fetchall()]
 
 
 def add(name: str, url: str) -> None:
@@ -50,7 +52,7 @@ def add(name: str, url: str) -> None:
         if CacheNode.objects.select_for_update().filter(url=url).exclude(name=name, state=REMOVED).exclude(state=REMOVED).exists():
             raise NotNow(f"another node has the address {masked(url)}")
         now = _now()
-        if CacheNode.objects.filter(name=name, state=REMOVED).update(url=url, state=JOINING, changed_at=now):
+        if CacheNode.objects.filter(name=name, state=REMOVED).update(url=url, state=JOINING, changed_at=now, admitted_run=""):
             return
         _node, is_new = CacheNode.objects.get_or_create(name=name, defaults={"url": url, "state": JOINING, "changed_at": now})
         if not is_new:
@@ -82,9 +84,19 @@ def joining() -> list[NodeRow]:
     return [NodeRow(row.name, row.url, row.state, False) for row in known_by_all]
 
 
-def joined(name: str, url: str) -> None:
+def joined(name: str, url: str, run: str) -> None:
     """It was emptied at this address: from now on it is used."""
-    CacheNode.objects.filter(name=name, url=url, state=JOINING).update(state=IN_USE, changed_at=_now())
+    CacheNode.objects.filter(name=name, url=url, state=JOINING).update(state=IN_USE, changed_at=_now(), admitted_run=run)
+
+
+def admit(name: str, url: str, run: str) -> None:
+    """This run of its server was emptied."""
+    CacheNode.objects.filter(name=name, url=url).update(admitted_run=run)
+
+
+def admit_first(name: str, url: str, run: str) -> None:
+    """The first run that was ever met of a node in use: nothing can lie there."""
+    CacheNode.objects.filter(name=name, url=url, state=IN_USE, admitted_run="").update(admitted_run=run)
 
 
 def take_over(configured: Iterable[configuration.CacheNode]) -> None:
@@ -102,7 +114,7 @@ def take_over(configured: Iterable[configuration.CacheNode]) -> None:
             elif known[node.name].url != node.url and known[node.name].state != REMOVED:
                 # Another server, of which nobody knows what lies on it. Who drains it goes on doing so.
                 state = DRAINING if known[node.name].state == DRAINING else JOINING
-                CacheNode.objects.filter(name=node.name).update(url=node.url, state=state, changed_at=now)
+                CacheNode.objects.filter(name=node.name).update(url=node.url, state=state, changed_at=now, admitted_run="")
 
 
 def masked(url: str) -> str:

@@ -82,7 +82,7 @@ def purge_everywhere() -> None:
 
 @shared_task(name=PROBE_NODES, ignore_result=True)
 def probe_nodes() -> None:
-    probes.probe(center().nodes())
+    center().admit(probes.probe(center().nodes()))
 
 
 @shared_task(name=CHECK_COPIES, ignore_result=True)

@@ -13,15 +13,24 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.db import OperationalError
 
-from apps.cachesync import registry
+from apps.cachesync import probes, registry
 from apps.cachesync.center import Center
 from apps.cachesync.task_interface import TaskInterface
-from apps.dbsvr.db_interface import db_interface
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tasksys_site.celery import PURGE_NOW, app
 from tasksys_site.configuration import PROJECT, load
-from tests.stack.cache_nodes import NODES, cut_off, has_token, leave_row, leave_token, put_copy, rows_of, version_on
+from tests.stack.cache_nodes import (
+    NODES,
+    cut_off,
+    has_token,
+    leave_row,
+    leave_token,
+    put_copy,
+    rows_of,
+    start_logic_node,
+    version_on,
+)
 from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot
 
@@ -41,11 +50,8 @@ def logic_node(django_on_stack: PrivateStack) -> Iterator[Callable[..., TaskInte
     made: list[TaskInterface] = []
 
     def make(that_uses_all: bool = True) -> TaskInterface:
-        interface = TaskInterface(db_interface(), load().cache, 3_000)
-        made.append(interface)
-        if that_uses_all:
-            eventually(lambda: interface._nodes.choose(1) and not any(interface._nodes.why_not().values()))
-        return interface
+        made.append(start_logic_node(that_uses_all))
+        return made[-1]
 
     yield make
     for interface in made:
@@ -100,6 +106,41 @@ def test_a_frozen_nodes_users_go_to_the_next_node_and_come_back(
         stack.nodes[own].thaw()
 
     eventually(lambda: tasks._nodes.choose(uid) and tasks._nodes.choose(uid).name == own, within_s=20)  # type: ignore[union-attr]
+    assert tasks.get(uid).version == 1
+
+
+@pytest.mark.parametrize("data", ["with its old data", "without its old data"])
+def test_a_node_that_was_killed_and_is_back_serves_nothing_before_it_was_emptied(
+    stack: PrivateStack, logic_node: Callable[..., TaskInterface], uid: int, data: str
+) -> None:
+    # given a copy that the node has on its disk, and a write since then
+    tasks = logic_node()
+    own, _other = own_and_other(tasks, uid)
+    tasks.get(uid)
+    dump = stack.nodes[own].directory / "dump.rdb"
+    if data == "with its old data":
+        with stack.nodes[own].client() as client:
+            client.save()
+    tasks.finish(uid, "e1", ADD)
+
+    # when its server is killed and started again
+    stack.nodes[own].kill()
+    stack.nodes[own].start()
+    dump.unlink(missing_ok=True)
+    assert version_on(stack, own, uid) == (0 if data == "with its old data" else None)
+
+    # then nobody uses it, neither who knew it before nor who starts now
+    late = logic_node(that_uses_all=False)
+    until = time.monotonic() + 3
+    while time.monotonic() < until:
+        for each in (tasks, late):
+            found = each.get(uid)
+            assert (found.version, found.served_by != own) == (1, True)
+
+    # until the center has emptied it
+    center = Center(load().cache)
+    center.admit(probes.probe(center.nodes()))
+    eventually(lambda: tasks.get(uid).served_by == own, within_s=20)
     assert tasks.get(uid).version == 1
 
 

@@ -20,7 +20,7 @@ from deploy.local.private_stack import PrivateStack
 from deploy.local.redis import RedisServer
 from tasksys_site import configuration
 from tasksys_site.configuration import load
-from tests.stack.cache_nodes import NODES, leave_row, put_copy, version_on
+from tests.stack.cache_nodes import NODES, leave_row, put_copy, start_logic_node, version_on
 from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot
 
@@ -36,8 +36,7 @@ def uid() -> int:
 @pytest.fixture
 def tasks(django_on_stack: PrivateStack) -> Iterator[TaskInterface]:
     """Every write is followed."""
-    interface = TaskInterface(db_interface(), load().cache.model_copy(update={"check_one_in": 1}), 3_000)
-    eventually(lambda: interface._nodes.choose(1) and not any(interface._nodes.why_not().values()))
+    interface = start_logic_node(check_one_in=1)
     yield interface
     interface.close()
 

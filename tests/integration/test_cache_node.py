@@ -12,9 +12,8 @@ import pytest
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
 from apps.cachesync.scripts import keys
 from apps.cachesync.task_interface import TaskInterface
-from apps.dbsvr.db_interface import db_interface
 from deploy.local.private_stack import PrivateStack
-from tasksys_site.configuration import load
+from tests.stack.cache_nodes import start_logic_node
 from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot, TaskRecord, WriteAnswer
 
@@ -169,7 +168,7 @@ def _answers(node: CacheNode, uid: int) -> bool:
 
 @pytest.fixture
 def tasks(django_on_stack: PrivateStack) -> Iterator[TaskInterface]:
-    interface = TaskInterface(db_interface(), load().cache, 3_000)
+    interface = start_logic_node()
     yield interface
     interface.close()
 

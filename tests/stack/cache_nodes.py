@@ -6,14 +6,42 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from apps.cachesync import probes, purge_rows
+from apps.cachesync.center import Center
 from apps.cachesync.copies import encode_copy, parse_head
 from apps.cachesync.scripts import keys
 from apps.cachesync.task_interface import TaskInterface
+from apps.dbsvr.db_interface import db_interface
 from deploy.local.ports import free_ports
 from deploy.local.private_stack import PrivateStack
+from tasksys_site.configuration import load
+from tests.stack.waiting import eventually
 from workers.protocol import Snapshot, WriteAnswer
 
 NODES = ("node-1", "node-2")
+
+
+def start_logic_node(that_uses_all: bool = True, **cache: object) -> TaskInterface:
+    """A logic node in this process, with its own connections and its own view of the cache nodes, both of which it uses.
+
+    What earlier tests have left unfinished is worked off first. `cache`: settings of that section. The caller closes it.
+    """
+    if that_uses_all:
+        work_off()
+    made = TaskInterface(db_interface(), load().cache.model_copy(update=cache), 3_000)
+    if that_uses_all:
+        eventually(lambda: made._nodes.choose(1) and not any(made._nodes.why_not().values()))
+    return made
+
+
+def work_off() -> None:
+    """What the cache sync center does, once."""
+    center = Center(load().cache)
+    center.admit(probes.probe(center.nodes()))
+    for node in purge_rows.unfinished():
+        center.purge_everywhere() if node == purge_rows.EVERY_NODE else center.purge_node(node)
+    for made in center.nodes().values():
+        made.close()
 
 
 def snapshot_of(uid: int, version: int, generation: int = 1) -> Snapshot:
