@@ -125,16 +125,19 @@ def cleared(client: TaskClient, uid: int, event_id: str) -> Any:
         return None
 
 
-def test_clients_see_different_halves_while_both_see_the_database(pair: PrivateStack) -> None:
+def test_clients_see_different_halves_while_both_see_the_database(make_stack: MakeStack) -> None:
     """Some reach only a, some only b, all write to all: what comes to the wrong one is forwarded."""
+    # So long that a tick which stands still because this machine is busy means nothing.
+    pair = make_stack(instances=("a", "b"), takeover_after_ms=5_000)
+    wait_until_balanced(pair)
     with Gateway(1) as nowhere:
         nowhere.cut()
         at_a, at_b = (PairClient(pair, ports={other: nowhere.port}) for other in ("b", "a"))
         for number in range(50):
             for uid in (OF_A, OF_B):
-                assert at_a.finish(uid, f"a{number}").applied
+                at_a.finish(uid, f"a{number}")
                 assert at_b.get(uid).version == 2 * number + 1
-                assert at_b.finish(uid, f"b{number}").applied
+                at_b.finish(uid, f"b{number}")
                 assert at_a.get(uid).version == 2 * number + 2
         at_a.close()
         at_b.close()
