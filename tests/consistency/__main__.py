@@ -14,11 +14,14 @@ import time
 from pathlib import Path
 
 from deploy.local.private_stack import PrivateStack
+from tests.consistency.cache_faults import CACHE
 from tests.consistency.check import check
-from tests.consistency.clients import CLIENT, RESP, Load
+from tests.consistency.check_copies import check_copies
+from tests.consistency.clients import API, CLIENT, RESP, Load
 from tests.consistency.doubles import DOUBLES, break_on_purpose
 from tests.consistency.faults import CHOICES, PIPELINE
 from tests.consistency.pair_faults import PAIR
+from tests.stack.api_stack import ApiStack
 from tests.stack.pair_stack import PairStack
 
 SETTINGS = {"deadline_ms": 4_000, "clear_age_limit_ms": 1_000}
@@ -31,8 +34,8 @@ PAIR_FAULTS = {"pair": PAIR, "all": (*PIPELINE, *PAIR)}
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.consistency", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS}), default="pipeline")
-    parser.add_argument("--via", choices=[RESP, CLIENT], default=RESP, help="what the clients speak: the wire, or DbInterface")
+    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, "cache"}), default="pipeline")
+    parser.add_argument("--via", choices=[RESP, CLIENT, API], default=RESP, help="what the clients speak: the wire, DbInterface, or REST")
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--users", type=int, default=200)
@@ -41,8 +44,12 @@ def main() -> int:
     parser.add_argument("--wait-bound-ms", type=int, default=2_200, help="how long a read may wait that some server can serve")
     parser.add_argument("--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join(DOUBLES)}")
     chosen = parser.parse_args()
+    if (chosen.faults == "cache") != (chosen.via == API):
+        parser.error("--faults cache goes with --via api, and each with nothing else")
     print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
+        if chosen.via == API:
+            return _check_copies(Path(directory), chosen)
         is_pair = chosen.faults in PAIR_FAULTS
         stack = (
             PairStack(Path(directory), replicas=chosen.replicas, settings=PAIR_SETTINGS)
@@ -70,6 +77,26 @@ def main() -> int:
             verdict = check(stack, load, faults, wait_bound_s, lambda line: print(line, flush=True))
         finally:
             stack.stop()
+    print(verdict)
+    return 1 if verdict.violations else 0
+
+
+def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
+    stack = ApiStack(directory, replicas=chosen.replicas, settings=SETTINGS)
+    try:
+        stack.start()
+        load = Load(
+            clients=chosen.clients,
+            users=chosen.users,
+            write_share=chosen.write_share,
+            operations=sys.maxsize,
+            until=time.monotonic() + 60 * chosen.minutes,
+            seed=chosen.seed,
+            via=API,
+        )
+        verdict = check_copies(stack, load, CACHE, lambda line: print(line, flush=True))
+    finally:
+        stack.stop()
     print(verdict)
     return 1 if verdict.violations else 0
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import redis
 
@@ -29,8 +30,8 @@ FIRST_UID = 5_000_000_000
 TRIES = 8
 IMPATIENT_S = 0.05
 CHANGES = json.dumps([change()])
-RESP, CLIENT = "resp", "client"
-"""What clients speak: the wire itself, or DbInterface."""
+RESP, CLIENT, API = "resp", "client", "api"
+"""What clients speak: the wire itself, DbInterface, or the REST API through two logic nodes."""
 
 
 @dataclass
@@ -49,12 +50,24 @@ class Load:
     via: str = RESP
 
 
+class Client(Protocol):
+    def act(self) -> None:
+        """One thing, whatever comes of it."""
+
+    def close(self) -> None: ...
+
+
+MakeClient = Callable[[int, Callable[[Operation], None]], Client]
+
+
 class Run:
     """One run of all clients. `history` is complete when `wait` has returned."""
 
-    def __init__(self, stack: PrivateStack, load: Load) -> None:
+    def __init__(self, stack: PrivateStack, load: Load, make_client: MakeClient | None = None) -> None:
+        """`make_client`: of a number and what it is to record with; None makes clients of the DBSvr."""
         self._stack = stack
         self._load = load
+        self._make_client = make_client or self._client_of_the_dbsvr
         self.history: list[Operation] = []
         self._errors: list[BaseException] = []
         self._left = load.operations
@@ -94,13 +107,15 @@ class Run:
 
     def _work(self, number: int) -> None:
         try:
-            manners = MANNERS if self._load.via == RESP else (ThroughDbInterface,)
-            client = manners[number % len(manners)](number, self._stack, self._load, self._record, self._connections)
-            with contextlib.closing(client):
+            with contextlib.closing(self._make_client(number, self._record)) as client:
                 while (self._left > 0 or self._going_on) and time.monotonic() < self._load.until:
                     client.act()
         except BaseException as error:  # noqa: BLE001  # a checker that loses its own faults proves nothing
             self._errors.append(error)
+
+    def _client_of_the_dbsvr(self, number: int, record: Callable[[Operation], None]) -> Client:
+        manners = MANNERS if self._load.via == RESP else (ThroughDbInterface,)
+        return manners[number % len(manners)](number, self._stack, self._load, record, self._connections)
 
     def _record(self, operation: Operation) -> None:
         self._left -= 1

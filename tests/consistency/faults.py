@@ -18,6 +18,7 @@ import sysv_ipc
 
 from deploy.local.private_stack import PrivateDBSvr, PrivateStack, StackProcess
 from tests.consistency.clients import FIRST_UID
+from tests.stack.api_stack import ApiStack
 from tests.stack.locks import HeldLock
 from workers.process import Exit
 
@@ -177,6 +178,8 @@ class Faults:
         self._error: BaseException | None = None
         self.injected: list[tuple[float, str]] = []
         """When each began (CLOCK_MONOTONIC, seconds), and its name."""
+        self.ended: list[float] = []
+        """When each was over, in the same order; the last may be missing."""
         self.troubled: list[tuple[float, float]] = []
         """When reads had a right to wait."""
         self._done = threading.Event()
@@ -198,6 +201,8 @@ class Faults:
                 raise self._error
 
     def _mend(self) -> None:
+        if isinstance(self._stack, ApiStack):
+            self._stack.mend()
         for server in (self._stack.master, *self._stack.replicas.values()):
             server.thaw()
             if server.pid is None:
@@ -224,6 +229,7 @@ class Faults:
                 if fault not in SPARING and troubled_since is None:
                     troubled_since = time.monotonic()
                 fault(self._stack, self._rnd, self._ending)
+                self.ended.append(time.monotonic())
                 if troubled_since is not None and self._master_is_up():
                     self.troubled.append((troubled_since, time.monotonic() + RECOVERY_S))
                     troubled_since = None

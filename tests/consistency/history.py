@@ -101,6 +101,32 @@ def stale_reads(history: Iterable[Operation]) -> list[Violation]:
     return sorted(violations, key=lambda violation: violation.operations[-1].ended)
 
 
+def stale_copies(history: Iterable[Operation], out_of_reach: Iterable[tuple[float, float]], bound_s: float) -> list[Violation]:
+    """Reads that came from a cache node, maybe, and are older than a write that was acknowledged before they began.
+
+    A write that ran while its logic node may have been `out_of_reach` of a cache node is held against reads only `bound_s` after its end.
+    """
+    times = list(out_of_reach)
+    violations = []
+    for operations in _by_user(history).values():
+        answered = [each for each in operations if each.state is not None]
+        # From when on a write is held against reads.
+        writes = sorted(
+            (each.ended + (bound_s if any(began <= each.ended and each.began <= ended for began, ended in times) else 0.0), each)
+            for each in answered
+            if each.kind != READ
+        )
+        place, newest = 0, None
+        for read in sorted((each for each in answered if each.kind == READ), key=lambda each: each.began):
+            while place < len(writes) and writes[place][0] < read.began:
+                if newest is None or writes[place][1].state >= newest.state:
+                    newest = writes[place][1]
+                place += 1
+            if newest is not None and read.state < newest.state:
+                violations.append(Violation("a read is older than a write that was acknowledged before it began", (newest, read)))
+    return violations
+
+
 def overtaking_reads(history: Iterable[Operation]) -> list[Violation]:
     """Reads that were sent after a write of the same user on the same connection, and do not show it."""
     violations = []
@@ -165,8 +191,8 @@ class FinalState:
     event_ids: frozenset[str]
 
 
-def lost_and_invented(history: Iterable[Operation], final: Mapping[int, FinalState]) -> list[Violation]:
-    """Acknowledged writes that are gone, and states that are not exactly the events applied."""
+def lost_and_invented(history: Iterable[Operation], final: Mapping[int, FinalState], is_counting: bool = True) -> list[Violation]:
+    """Acknowledged writes that are gone, and states that are not exactly the events applied. `is_counting`: each write has added 1."""
     violations = []
     for uid, operations in _by_user(history).items():
         state = final.get(uid, FinalState(0, 0, frozenset()))
@@ -177,7 +203,7 @@ def lost_and_invented(history: Iterable[Operation], final: Mapping[int, FinalSta
         if state.version != len(state.event_ids):
             violations.append(Violation(f"uid {uid}: version {state.version} and {len(state.event_ids)} events: they must be equal"))
         fewest, most = _counter_bounds(changes, state)
-        if not fewest <= state.progress <= most:
+        if is_counting and not fewest <= state.progress <= most:
             expected = str(most) if fewest == most else f"{fewest} to {most}"
             violations.append(Violation(f"uid {uid}: the counter is {state.progress}, must be {expected} at version {state.version}"))
         invented = state.event_ids - {each.event_id for each in changes}
@@ -208,6 +234,18 @@ def judge(history: list[Operation], final: Mapping[int, FinalState]) -> list[Vio
         *double_applications(history),
         *two_faced_versions(history),
         *lost_and_invented(history, final),
+    ]
+
+
+def judge_copies(
+    history: list[Operation], final: Mapping[int, FinalState], out_of_reach: Iterable[tuple[float, float]], bound_s: float
+) -> list[Violation]:
+    """Every broken promise where reads may come from cache nodes; what a write answers comes from a database and is never old."""
+    return [
+        *stale_copies(history, out_of_reach, bound_s),
+        *stale_reads(each for each in history if each.kind != READ),
+        *double_applications(history),
+        *lost_and_invented(history, final, is_counting=False),
     ]
 
 
