@@ -11,6 +11,7 @@ from bench.direct import FIRST_UID
 from bench.measures import Measure
 from bench.progress import say
 from deploy.local.private_stack import PrivateStack
+from deploy.local.server_process import wait_until
 from tasksys_site.configuration import FILE_VARIABLE
 
 CALLS = 2_000
@@ -20,6 +21,7 @@ ROUNDS = 7
 def measure(stack: PrivateStack) -> Iterator[Measure]:
     say("cache: hits")
     stack.start_redis()
+    stack.manage("migrate", "--database=default", "--verbosity=0")  # which cache nodes there are stands in a table
     # Django reads its configuration, and with it the cache nodes' addresses, when it is imported.
     os.environ |= {FILE_VARIABLE: str(stack.configuration_file), "DJANGO_SETTINGS_MODULE": "tasksys_site.settings"}
     import django
@@ -32,7 +34,7 @@ def measure(stack: PrivateStack) -> Iterator[Measure]:
     configuration = stack.configuration()
     cache = configuration.cache.model_copy(update={"copy_ttl_ms": 600_000})  # no miss while we measure hits
     tasks = TaskInterface(DbInterface(configuration.dbsvr, deadline_ms=5_000), cache, 5_000)
-    tasks.get(FIRST_UID)
+    wait_until(lambda: tasks.get(FIRST_UID).served_by in stack.nodes, 10)  # the nodes are known after the first look
     hit = tasks.get(FIRST_UID)
     if hit.served_by not in stack.nodes:
         raise RuntimeError(f"the second read came from {hit.served_by}, not from a cache node")
@@ -40,6 +42,7 @@ def measure(stack: PrivateStack) -> Iterator[Measure]:
         bare.set("bench", encode_copy(hit))
         rounds = [(_per_s(lambda: tasks.get(FIRST_UID)), _per_s(lambda: bare.get("bench"))) for _ in range(ROUNDS)]
     ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+    tasks.close()
     yield Measure("TaskInterface.get of a copy, one thread", ours, "/s", [theirs], "bare redis-py GET, in turn with it")
 
 

@@ -19,6 +19,8 @@ from deploy.local.supervision import Supervisord, SupervisordFailed
 from tasksys_site.configuration import Instance
 
 EVERYTHING_WITHIN_S = 45.0
+CELERY_QUEUES = ("sample", "purge")
+"""Each has a worker of its own, named like it."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def questions(stack: LocalStack, supervisord: Supervisord) -> list[Question]:
     return [
         *dbsvr,
         Question(f"web on {stack.web_address}", lambda: _ask_web(stack)),
-        Question("Celery worker", lambda: _ask_celery(stack)),
+        Question("Celery workers", lambda: _ask_celery(stack)),
         Question("every program under supervisord", lambda: _ask_supervisord(supervisord)),
     ]
 
@@ -95,7 +97,9 @@ def _ask_celery(stack: LocalStack) -> str | None:
     with Celery("asking", broker=stack.configuration.broker.url) as app:
         app.conf.broker_transport_options = {"socket_timeout": 2, "socket_connect_timeout": 2}
         try:
-            return None if app.control.inspect(timeout=1.0).ping() else "no worker answers a ping"
+            answering = {name.partition("@")[0] for name in app.control.inspect(timeout=1.0).ping() or {}}
+            missing = [queue for queue in CELERY_QUEUES if queue not in answering]
+            return f"no worker answers a ping for queue {', '.join(missing)}" if missing else None
         except (OSError, OperationalError, redis.RedisError) as error:
             return str(error)
 

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.db import OperationalError
 
-from apps.cachesync import probes, registry
-from apps.cachesync.center import Center
+from apps.cachesync import registry
 from apps.cachesync.task_interface import TaskInterface
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tasksys_site.celery import PURGE_NOW, app
-from tasksys_site.configuration import PROJECT, load
+from tasksys_site.configuration import PROJECT
 from tests.stack.cache_nodes import (
     NODES,
     cut_off,
@@ -30,6 +29,7 @@ from tests.stack.cache_nodes import (
     rows_of,
     start_logic_node,
     version_on,
+    work_off,
 )
 from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot
@@ -77,11 +77,6 @@ def own_and_other(tasks: TaskInterface, uid: int) -> tuple[str, str]:
     assert node is not None, tasks._nodes.why_not()
     (other,) = set(NODES) - {node.name}
     return node.name, other
-
-
-def center_done(node: str) -> None:
-    center = Center(load().cache)
-    eventually(lambda: center.purge_node(node), within_s=15)
 
 
 def reads_of(stack: PrivateStack) -> int:
@@ -138,8 +133,7 @@ def test_a_node_that_was_killed_and_is_back_serves_nothing_before_it_was_emptied
             assert (found.version, found.served_by != own) == (1, True)
 
     # until the center has emptied it
-    center = Center(load().cache)
-    center.admit(probes.probe(center.nodes()))
+    work_off()
     eventually(lambda: tasks.get(uid).served_by == own, within_s=20)
     assert tasks.get(uid).version == 1
 
@@ -184,7 +178,7 @@ def test_a_copy_on_a_node_that_the_writer_could_not_reach_is_served_by_nobody_af
     assert logic_node(that_uses_all=False).get(uid).version == 1, "nor does one that starts now serve it"
 
     # and after readmission it is gone
-    center_done(own)
+    work_off()
     eventually(lambda: reader._nodes.choose(uid) and not reader._nodes.why_not()[own], within_s=5)
     assert reader.get(uid).version == 1
 
