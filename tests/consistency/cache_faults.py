@@ -10,6 +10,8 @@ import random
 import threading
 from collections.abc import Iterator
 
+import redis
+
 from deploy.local.private_stack import PrivateStack
 from deploy.local.redis import RedisServer
 from tests.consistency.faults import Fault, delay_replica, freeze_process, kill_front, kill_master_worker, kill_process, term_front
@@ -20,11 +22,16 @@ LONGEST_S = 7.0
 
 
 def kill_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    """It comes back without its data: a cache node keeps nothing on disk."""
+    """It comes back without its data, or with what it had saved a moment before."""
     node = _node(stack, rnd)
+    if rnd.random() < 0.5:
+        with contextlib.suppress(redis.RedisError), node.client() as client:
+            client.save()
+        ending.wait(rnd.uniform(0, 2.0))
     node.kill()
     ending.wait(rnd.uniform(0, LONGEST_S))
     node.start()
+    (node.directory / "dump.rdb").unlink(missing_ok=True)
 
 
 def freeze_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
