@@ -131,6 +131,12 @@ class Commands:
             raise BadArgument("usage: TASK.GIVE segment to")
         self._dispatch.takeovers.give(client, words[1].decode(errors="replace"), words[2].decode(errors="replace"))
 
+    def _given(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 3 or not client.peer or not words[2].isdigit():
+            raise BadArgument("TASK.GIVEN is what one DBSvr says to another")
+        self._dispatch.takeovers.receive(words[1].decode(errors="replace"), int(words[2]))
+        client.pending.append(b"+OK\r\n")
+
     def _mirror(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 2 or not client.peer:
             raise BadArgument("TASK.MIRROR is what one DBSvr says to another")
@@ -253,6 +259,7 @@ class Commands:
         b"TASK.PEER": _peer,
         b"TASK.MIRROR": _mirror,
         b"TASK.GIVE": _give,
+        b"TASK.GIVEN": _given,
         b"TASK.REBUILT": _rebuilt,
         b"PING": _ping,
         b"ECHO": _echo,

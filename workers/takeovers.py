@@ -70,7 +70,16 @@ class Takeovers:
         for giving in list(self.pair.giving.values()):
             row = self.pair.row(giving.segment)
             if row is None or row.epoch != giving.epoch:
+                if row is not None and (row.owner, row.epoch) == (giving.to, giving.epoch + 1):
+                    words = [b"TASK.GIVEN", giving.segment.encode(), b"%d" % row.epoch]
+                    self.forwarding.ask(giving.to, words, lambda answer: None, time.monotonic())
                 self._end_giving(giving.segment, b":%d\r\n" % (row.epoch if row is not None else 0))
+
+    def receive(self, segment: str, epoch: int) -> None:
+        """A peer has given us a segment. It has let go before the row changed, so nothing of its lease is left to be waited out."""
+        link = self._links.get(MASTER)
+        if link is not None:
+            link.send(MayPossess(segment, epoch))
 
     def give(self, client: Client, segment: str, to: str) -> None:
         """Somebody asks for a segment of ours: no write of it is accepted from now on, and when none is under way, it changes its owner."""
@@ -119,11 +128,7 @@ class Takeovers:
 
     def _ask_back(self, row: SegmentRow, now: float) -> None:
         def take(answer: object) -> None:
-            link = self._links.get(MASTER)
-            if isinstance(answer, int) and link is not None:
-                # It has let go before the row changed: nothing of its lease is left.
-                link.send(MayPossess(row.segment, answer))
-            elif isinstance(answer, hiredis.ReplyError):
+            if isinstance(answer, hiredis.ReplyError):
                 self._log.warning('a segment was asked back in vain segment=%s owner=%s why="%s"', row.segment, row.owner, answer)
 
         self.forwarding.ask(row.owner, [b"TASK.GIVE", row.segment.encode(), self.pair.instance.encode()], take, now)

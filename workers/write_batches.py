@@ -170,7 +170,10 @@ class WriteBatches:
                 changed[user.uid] = user
             for node in write.nodes:
                 purges[user.uid, node] = Purge(user.uid, user.version, node)
-            nodes = write.nodes if user.uid not in loaded.purges else sorted({*write.nodes, *loaded.purges[user.uid]})
+            nodes = write.nodes
+            if nodes or user.uid in loaded.purges:
+                # Also those of the user's earlier writes in this very batch: they are no nearer to being done.
+                nodes = loaded.purges[user.uid] = sorted({*nodes, *loaded.purges.get(user.uid, ())})
             answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation), nodes)
             outcomes.append((write.request_id, known is None, answer))
         store.save_and_commit(self._connection, self.generation, changed.values(), events, purges.values(), now)

@@ -14,7 +14,7 @@ from tests.stack.gateway import Gateway
 from tests.stack.locks import HeldLock
 from tests.stack.operating import operate
 from tests.stack.pair_client import PairClient
-from tests.stack.pairs import LATE, PAIR, run_through, written
+from tests.stack.pairs import LATE, PAIR, print_figures, run_through, written
 from tests.stack.recovery import without_answer
 from tests.stack.segments import OF_A, OF_B, causes, segment, state_of, wait_until_balanced
 from tests.stack.task_client import NODE, TaskClient
@@ -146,7 +146,9 @@ def test_a_moved_segment_is_at_home_where_it_was_moved(pair: PrivateStack) -> No
 
     def incident() -> None:
         for to in ("b", "a", "b"):
+            asked_at = time.monotonic()
             assert operate(pair, "move", "of-a", to).returncode == 0
+            print_figures("moved", took=time.monotonic() - asked_at)
             eventually(lambda to=to: state_of(pair, to, "of-a") == "ours")
             until = time.monotonic() + 2.5  # longer than hold_ms and give_back_after_ms
             eventually(lambda until=until: time.monotonic() > until)

@@ -71,3 +71,16 @@ def test_purge_rows_are_committed_with_their_write_and_named_until_they_are_done
     rows = connection.execute("SELECT node, version FROM cache_purge WHERE uid = %s ORDER BY id", (uid,))
     assert rows == [("n2", 1), ("*", 2)]
     connection.close()
+
+
+def test_a_write_also_names_what_an_earlier_one_of_its_batch_has_to_purge(connection: Connection) -> None:
+    """It may be answered first, and who reads then at that node must not find the copy from before both."""
+    batches, uid = batches_of(connection), 6_100_000_020
+    first = DueWrite(Write(1, uid, new_event_id(), CHANGES, False, ["n2"]), NEVER_MS)
+    second = DueWrite(Write(2, uid, new_event_id(), CHANGES, False, []), NEVER_MS)
+    third = DueWrite(Write(3, uid + 1, new_event_id(), CHANGES, False, []), NEVER_MS)
+
+    (frame,) = batches.write([first, second, third], time.monotonic())
+
+    assert [decode_write_answer(answer).purge for _, _, answer in frame.outcomes] == [["n2"], ["n2"], []]
+    connection.close()
