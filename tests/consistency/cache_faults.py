@@ -19,6 +19,8 @@ from tests.stack.api_stack import ApiStack
 
 LONGEST_S = 7.0
 """Longer than the grace and two looks."""
+SETTLED_AFTER_S = 10.0
+"""As in the registry, which needs Django."""
 
 
 def kill_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -96,6 +98,23 @@ def freeze_center(stack: PrivateStack, rnd: random.Random, ending: threading.Eve
     freeze_process(_as_api(stack).center, rnd, ending)
 
 
+def remove_and_add_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    """As operators do in the console (see the registry): drained, removed when everybody knows, added again with what it holds."""
+    name = rnd.choice(list(stack.nodes))
+    _set_state(stack, name, "draining")
+    if not ending.wait(rnd.uniform(0, 4.0)) and rnd.random() < 0.6 and not ending.wait(SETTLED_AFTER_S):
+        _set_state(stack, name, "removed")
+        ending.wait(rnd.uniform(0, 3.0))
+    _set_state(stack, name, "joining")
+
+
+def _set_state(stack: PrivateStack, name: str, state: str) -> None:
+    change = "state = %s, changed_at = UNIX_TIMESTAMP()"
+    if state == "joining":
+        change += ", admitted_run = ''"
+    stack.master.execute(f"UPDATE cache_node SET {change} WHERE name = %s", "tasksys", (state, name))
+
+
 def _node(stack: PrivateStack, rnd: random.Random) -> RedisServer:
     return rnd.choice(list(stack.nodes.values()))
 
@@ -141,5 +160,6 @@ WITHIN_REACH: tuple[Fault, ...] = (
     term_front,
     kill_master_worker,
     delay_replica,
+    remove_and_add_node,
 )
 CACHE: tuple[Fault, ...] = (*OUT_OF_REACH, *WITHIN_REACH)
