@@ -15,7 +15,7 @@ from pathlib import Path
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.cache_doubles import DOUBLES as CACHE_DOUBLES
-from tests.consistency.cache_faults import CACHE
+from tests.consistency.cache_faults import CACHE_FAULTS
 from tests.consistency.check import check
 from tests.consistency.check_copies import check_copies
 from tests.consistency.clients import API, CLIENT, RESP, Load
@@ -36,7 +36,7 @@ PAIR_FAULTS = {"pair": PAIR, "all": (*PIPELINE, *PAIR)}
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.consistency", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, "cache"}), default="pipeline")
+    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, *CACHE_FAULTS}), default="pipeline")
     parser.add_argument("--via", choices=[RESP, CLIENT, API], default=RESP, help="what the clients speak: the wire, DbInterface, or REST")
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
@@ -48,8 +48,8 @@ def main() -> int:
         "--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join([*DOUBLES, *CACHE_DOUBLES])}"
     )
     chosen = parser.parse_args()
-    if (chosen.faults == "cache") != (chosen.via == API):
-        parser.error("--faults cache goes with --via api, and each with nothing else")
+    if (chosen.faults in CACHE_FAULTS) != (chosen.via == API):
+        parser.error(f"--faults {' and '.join(CACHE_FAULTS)} go with --via api, and with nothing else")
     print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
         if chosen.via == API:
@@ -99,7 +99,7 @@ def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
             seed=chosen.seed,
             via=API,
         )
-        verdict = check_copies(stack, load, CACHE, lambda line: print(line, flush=True))
+        verdict = check_copies(stack, load, CACHE_FAULTS[chosen.faults], lambda line: print(line, flush=True))
     finally:
         stack.stop()
     print(verdict)

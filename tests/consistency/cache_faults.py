@@ -77,7 +77,10 @@ def two_failures_in_a_row(stack: PrivateStack, rnd: random.Random, ending: threa
 
 def freeze_logic_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
     """What it was about to do on a cache node it does when it thaws."""
-    freeze_process(rnd.choice(_as_api(stack).logic_nodes), rnd, ending)
+    logic_node = rnd.choice(_as_api(stack).logic_nodes)
+    logic_node.freeze()
+    ending.wait(rnd.uniform(0.1, LONGEST_S))
+    logic_node.thaw()
 
 
 def freeze_broker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -163,3 +166,5 @@ WITHIN_REACH: tuple[Fault, ...] = (
     remove_and_add_node,
 )
 CACHE: tuple[Fault, ...] = (*OUT_OF_REACH, *WITHIN_REACH)
+CACHE_FAULTS: dict[str, tuple[Fault, ...]] = {"cache": CACHE, "around-the-cache": WITHIN_REACH}
+"""The second: all cache nodes stay within everybody's reach, so nothing is excused."""

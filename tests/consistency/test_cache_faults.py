@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.consistency.cache_doubles import DOUBLES
-from tests.consistency.cache_faults import CACHE
+from tests.consistency.cache_faults import CACHE, CACHE_FAULTS
 from tests.consistency.check_copies import check_copies
 from tests.consistency.clients import API, Load
 from tests.consistency.history import CLEAR, READ, WRITE, FinalState, Operation, State, judge_copies
@@ -54,9 +54,10 @@ def test_the_checker_finds_logic_nodes_that_do_not_settle(make_api_stack: MakeAp
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(200, 204))
-def test_cache_faults_for_long(make_api_stack: MakeApiStack, seed: int) -> None:
-    verdict = check_copies(make_api_stack(), load(seed, 40_000), CACHE)
+@pytest.mark.parametrize("faults", CACHE_FAULTS)
+@pytest.mark.parametrize("seed", range(200, 202))
+def test_cache_faults_for_long(make_api_stack: MakeApiStack, seed: int, faults: str) -> None:
+    verdict = check_copies(make_api_stack(), load(seed, 40_000), CACHE_FAULTS[faults])
 
     assert not verdict.violations, str(verdict)
 
