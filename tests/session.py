@@ -13,11 +13,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from deploy.local import ports
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import ENVIRONMENT_PREFIX
 
 for _name in [name for name in os.environ if name.startswith(ENVIRONMENT_PREFIX)]:
     del os.environ[_name]  # the tests' stack is described by its file alone
+
+# Two runs beside each other (`-n 2`) pick their ports from different shares.
+if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    ports.PICKED_FROM = ports.PICKED_FROM[int(_worker.removeprefix("gw")) :: 8]
 
 # A short path: sockets go into it.
 DIRECTORY = Path(tempfile.mkdtemp(prefix="tasksys-test-"))

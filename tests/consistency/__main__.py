@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.cache_faults import CACHE
+from tests.consistency.cache_doubles import DOUBLES as CACHE_DOUBLES
+from tests.consistency.cache_faults import CACHE_FAULTS
 from tests.consistency.check import check
 from tests.consistency.check_copies import check_copies
 from tests.consistency.clients import API, CLIENT, RESP, Load
@@ -23,6 +24,7 @@ from tests.consistency.faults import CHOICES, PIPELINE
 from tests.consistency.pair_faults import PAIR
 from tests.stack.api_stack import ApiStack
 from tests.stack.pair_stack import PairStack
+from tests.stack.web_process import APPLICATION
 
 SETTINGS = {"deadline_ms": 4_000, "clear_age_limit_ms": 1_000}
 """Deletions get their turn soon, or a run would see few of them."""
@@ -34,7 +36,7 @@ PAIR_FAULTS = {"pair": PAIR, "all": (*PIPELINE, *PAIR)}
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.consistency", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, "cache"}), default="pipeline")
+    parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, *CACHE_FAULTS}), default="pipeline")
     parser.add_argument("--via", choices=[RESP, CLIENT, API], default=RESP, help="what the clients speak: the wire, DbInterface, or REST")
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
@@ -42,10 +44,12 @@ def main() -> int:
     parser.add_argument("--write-share", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--wait-bound-ms", type=int, default=2_200, help="how long a read may wait that some server can serve")
-    parser.add_argument("--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join(DOUBLES)}")
+    parser.add_argument(
+        "--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join([*DOUBLES, *CACHE_DOUBLES])}"
+    )
     chosen = parser.parse_args()
-    if (chosen.faults == "cache") != (chosen.via == API):
-        parser.error("--faults cache goes with --via api, and each with nothing else")
+    if (chosen.faults in CACHE_FAULTS) != (chosen.via == API):
+        parser.error(f"--faults {' and '.join(CACHE_FAULTS)} go with --via api, and with nothing else")
     print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
         if chosen.via == API:
@@ -82,7 +86,8 @@ def main() -> int:
 
 
 def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
-    stack = ApiStack(directory, replicas=chosen.replicas, settings=SETTINGS)
+    application = CACHE_DOUBLES[chosen.double] if chosen.double else APPLICATION
+    stack = ApiStack(directory, replicas=chosen.replicas, settings=SETTINGS, application=application)
     try:
         stack.start()
         load = Load(
@@ -94,7 +99,7 @@ def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
             seed=chosen.seed,
             via=API,
         )
-        verdict = check_copies(stack, load, CACHE, lambda line: print(line, flush=True))
+        verdict = check_copies(stack, load, CACHE_FAULTS[chosen.faults], lambda line: print(line, flush=True))
     finally:
         stack.stop()
     print(verdict)

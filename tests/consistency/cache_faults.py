@@ -10,6 +10,8 @@ import random
 import threading
 from collections.abc import Iterator
 
+import redis
+
 from deploy.local.private_stack import PrivateStack
 from deploy.local.redis import RedisServer
 from tests.consistency.faults import Fault, delay_replica, freeze_process, kill_front, kill_master_worker, kill_process, term_front
@@ -17,14 +19,21 @@ from tests.stack.api_stack import ApiStack
 
 LONGEST_S = 7.0
 """Longer than the grace and two looks."""
+SETTLED_AFTER_S = 10.0
+"""As in the registry, which needs Django."""
 
 
 def kill_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
-    """It comes back without its data: a cache node keeps nothing on disk."""
+    """It comes back without its data, or with what it had saved a moment before."""
     node = _node(stack, rnd)
+    if rnd.random() < 0.5:
+        with contextlib.suppress(redis.RedisError), node.client() as client:
+            client.save()
+        ending.wait(rnd.uniform(0, 2.0))
     node.kill()
     ending.wait(rnd.uniform(0, LONGEST_S))
     node.start()
+    (node.directory / "dump.rdb").unlink(missing_ok=True)
 
 
 def freeze_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -68,7 +77,10 @@ def two_failures_in_a_row(stack: PrivateStack, rnd: random.Random, ending: threa
 
 def freeze_logic_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
     """What it was about to do on a cache node it does when it thaws."""
-    freeze_process(rnd.choice(_as_api(stack).logic_nodes), rnd, ending)
+    logic_node = rnd.choice(_as_api(stack).logic_nodes)
+    logic_node.freeze()
+    ending.wait(rnd.uniform(0.1, LONGEST_S))
+    logic_node.thaw()
 
 
 def freeze_broker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -87,6 +99,23 @@ def kill_center(stack: PrivateStack, rnd: random.Random, ending: threading.Event
 
 def freeze_center(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
     freeze_process(_as_api(stack).center, rnd, ending)
+
+
+def remove_and_add_node(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    """As operators do in the console (see the registry): drained, removed when everybody knows, added again with what it holds."""
+    name = rnd.choice(list(stack.nodes))
+    _set_state(stack, name, "draining")
+    if not ending.wait(rnd.uniform(0, 4.0)) and rnd.random() < 0.6 and not ending.wait(SETTLED_AFTER_S):
+        _set_state(stack, name, "removed")
+        ending.wait(rnd.uniform(0, 3.0))
+    _set_state(stack, name, "joining")
+
+
+def _set_state(stack: PrivateStack, name: str, state: str) -> None:
+    change = "state = %s, changed_at = UNIX_TIMESTAMP()"
+    if state == "joining":
+        change += ", admitted_run = ''"
+    stack.master.execute(f"UPDATE cache_node SET {change} WHERE name = %s", "tasksys", (state, name))
 
 
 def _node(stack: PrivateStack, rnd: random.Random) -> RedisServer:
@@ -134,5 +163,8 @@ WITHIN_REACH: tuple[Fault, ...] = (
     term_front,
     kill_master_worker,
     delay_replica,
+    remove_and_add_node,
 )
 CACHE: tuple[Fault, ...] = (*OUT_OF_REACH, *WITHIN_REACH)
+CACHE_FAULTS: dict[str, tuple[Fault, ...]] = {"cache": CACHE, "around-the-cache": WITHIN_REACH}
+"""The second: all cache nodes stay within everybody's reach, so nothing is excused."""

@@ -16,7 +16,7 @@ from deploy.local.ports import free_ports
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tests.stack.gateway import Gateway
-from tests.stack.web_process import WebProcess
+from tests.stack.web_process import APPLICATION, WebProcess
 
 NODES_VARIABLE = "TASKSYS_CACHE__NODES"
 
@@ -81,13 +81,16 @@ def _open_files(pid: int) -> set[str]:
 
 
 class ApiStack(PrivateStack):
-    def __init__(self, directory: Path, replicas: int = 1, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, directory: Path, replicas: int = 1, settings: Mapping[str, object] | None = None, application: str = APPLICATION
+    ) -> None:
+        """`application`: what the logic nodes serve."""
         super().__init__(directory, replicas=replicas, settings=settings)
         self.ways = {name: NodeGateway(node.port) for name, node in self.nodes.items()}
         self.environment[NODES_VARIABLE] = json.dumps(
             [{"name": name, "url": f"redis://127.0.0.1:{way.port}/0"} for name, way in self.ways.items()]
         )
-        self.logic_nodes = [WebProcess(self), WebProcess(self, free_ports(1)[0])]
+        self.logic_nodes = [WebProcess(self, port, application=application) for port in (self.web_port, *free_ports(1))]
         self.center = self.celery("purge")
         self._beat = self.beat()
         self.key = ""
