@@ -6,7 +6,9 @@ comes or goes moves only its own share.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from hashlib import md5
 
 from uhashring import HashRing
 
@@ -18,9 +20,14 @@ class Ring:
         if not self.names:
             raise ValueError("a ring needs at least one node")
         self._ring = HashRing(nodes=list(self.names))
+        points = sorted(self._ring.get_points())
+        self._places = [place for place, _ in points]
+        self._owners = [str(name) for _, name in points]
 
     def node_of(self, uid: int) -> str:
-        return str(self._ring.get_node(str(uid)))
+        """As uhashring's own `get_node`, in less time: every read asks."""
+        place = int.from_bytes(md5(b"%d" % uid, usedforsecurity=False).digest(), "big")
+        return self._owners[bisect_right(self._places, place) % len(self._owners)]
 
     def in_turn(self, uid: int) -> Iterator[str]:
         """All nodes, the user's own first, then those that take his place in turn."""
@@ -28,11 +35,10 @@ class Ring:
 
     def shares(self) -> dict[str, float]:
         """The share of all users that belongs to each node."""
-        points = sorted(self._ring.get_points())
-        whole = float(2**128)  # the ring is that of MD5
+        whole = 2**128  # the ring is that of MD5
         owned = dict.fromkeys(self.names, 0.0)
-        last = points[-1][0] - whole
-        for place, name in points:
-            owned[str(name)] += (place - last) / whole
+        last = self._places[-1] - whole
+        for place, name in zip(self._places, self._owners, strict=True):
+            owned[name] += (place - last) / whole
             last = place
         return owned

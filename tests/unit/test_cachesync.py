@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uhashring import HashRing
 
 from apps.cachesync.copies import decode_copy, encode_copy, head
 from apps.cachesync.ring import Ring
@@ -21,6 +22,27 @@ def test_the_ring_spreads_users_evenly() -> None:
         counts[ring.node_of(uid)] += 1
 
     assert all(0.15 < count / len(UIDS) < 0.35 for count in counts.values()), counts
+
+
+@settings(max_examples=20, deadline=None)
+@given(names)
+def test_every_user_is_where_the_ring_of_uhashring_puts_him_and_the_next_nodes_follow(nodes: set[str]) -> None:
+    ring, theirs = Ring(nodes), HashRing(nodes=sorted(nodes))
+
+    for uid in [*UIDS[:200], 1, 2**63 - 1]:
+        assert ring.node_of(uid) == theirs.get_node(str(uid))
+        in_turn = list(ring.in_turn(uid))
+        assert in_turn[0] == ring.node_of(uid)
+        assert sorted(in_turn) == sorted(nodes)
+
+
+def test_the_shares_are_those_of_the_users() -> None:
+    ring = Ring(["node-1", "node-2", "node-3"])
+    shares = ring.shares()
+
+    assert abs(sum(shares.values()) - 1) < 1e-9
+    for name, share in shares.items():
+        assert abs(sum(ring.node_of(uid) == name for uid in UIDS) / len(UIDS) - share) < 0.03
 
 
 @settings(max_examples=20, deadline=None)
