@@ -112,10 +112,13 @@ class StillTicks:
         self._longest_hole_s = longest_hole_s
         self._ticks: dict[str, int] = {}
         self._moved_at: dict[str, float] = {}
+        self._since = float("-inf")
         self._looked_at = float("-inf")
 
     def note(self, ticks: Mapping[str, int], now: float) -> None:
         is_hole = now - self._looked_at > self._longest_hole_s
+        if is_hole:
+            self._since = now
         self._looked_at = now
         for instance, tick in ticks.items():
             if is_hole or self._ticks.get(instance) != tick:
@@ -125,5 +128,5 @@ class StillTicks:
         """How long it has stood still; 0 while our own looks do not come."""
         if now - self._looked_at > self._longest_hole_s:
             return 0.0
-        # An instance without a row has never lived here.
-        return self._looked_at - self._moved_at[instance] if instance in self._moved_at else float("inf")
+        # An instance without a row has never lived here: it has stood still since we look.
+        return self._looked_at - self._moved_at.get(instance, self._since)

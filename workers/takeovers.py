@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from workers.clients import Client
 
 
+SETTLE_S = 5.0
+"""A front that has just begun takes nothing over: the others may be starting as well."""
+
+
 class Takeovers:
     def __init__(
         self,
@@ -51,6 +55,7 @@ class Takeovers:
         self._log = log
         self.mirrors = Mirrors(pair, trails, forwarding)
         self._givings: dict[str, Later] = {}
+        self._began_at = time.monotonic()
 
     def note(self, frame: Segments) -> None:
         changes = self.pair.note(frame, time.time())
@@ -110,7 +115,7 @@ class Takeovers:
                 link.send(GiveSegment(giving.segment, giving.epoch, giving.to, giving.moves_home))
         if link is None or not self._servers.master.is_ready:
             return
-        for row in self.pair.to_take(boot):
+        for row in self.pair.to_take(boot) if now - self._began_at >= SETTLE_S else ():
             self._log.warning("takes over: the owner's tick stands still segment=%s owner=%s epoch=%d", row.segment, row.owner, row.epoch)
             link.send(TakeSegment(row.segment, row.epoch))
         for row in self.pair.to_ask_back(boot, self._servers.master.up_for_s(now)):
