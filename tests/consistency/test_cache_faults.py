@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -34,21 +36,23 @@ def make_api_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeApi
         assert_nothing_is_left(stack)
 
 
-def load(seed: int, operations: int) -> Load:
-    return Load(clients=6, users=40, operations=operations, seed=seed, via=API)
+def load(seed: int, lasts_s: float) -> Load:
+    return Load(clients=6, users=40, operations=sys.maxsize, until=time.monotonic() + lasts_s, seed=seed, via=API)
 
 
 def test_no_old_copy_is_read_while_nodes_broker_center_and_dbsvr_fail(make_api_stack: MakeApiStack) -> None:
-    verdict = check_copies(make_api_stack(), load(21, 3_000), CACHE)
+    stack = make_api_stack()
+    verdict = check_copies(stack, load(21, lasts_s=25.0), CACHE)
 
     assert not verdict.violations, str(verdict)
-    assert len(verdict.faults) >= 3, str(verdict)
-    assert verdict.counts[WRITE] > 600
+    assert verdict.faults.total() >= 4, str(verdict)
+    assert verdict.counts[WRITE] > 300
     assert verdict.counts["copy given by a node"] > 200, "the cache was hardly used: this run proves little"
 
 
 def test_the_checker_finds_logic_nodes_that_do_not_settle(make_api_stack: MakeApiStack) -> None:
-    verdict = check_copies(make_api_stack(DOUBLES["without_settle"]), load(22, 600), ())
+    stack = make_api_stack(DOUBLES["without_settle"])
+    verdict = check_copies(stack, load(22, lasts_s=5.0), ())
 
     assert any("older" in violation.promise for violation in verdict.violations), str(verdict)
 
@@ -57,7 +61,8 @@ def test_the_checker_finds_logic_nodes_that_do_not_settle(make_api_stack: MakeAp
 @pytest.mark.parametrize("faults", CACHE_FAULTS)
 @pytest.mark.parametrize("seed", range(200, 202))
 def test_cache_faults_for_long(make_api_stack: MakeApiStack, seed: int, faults: str) -> None:
-    verdict = check_copies(make_api_stack(), load(seed, 40_000), CACHE_FAULTS[faults])
+    stack = make_api_stack()
+    verdict = check_copies(stack, load(seed, lasts_s=150.0), CACHE_FAULTS[faults])
 
     assert not verdict.violations, str(verdict)
 
