@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from deploy.local import ports
+from deploy.local.mariadb import MariaDBServer
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import ENVIRONMENT_PREFIX
 
@@ -26,6 +27,7 @@ if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
 
 # A short path: sockets go into it.
 DIRECTORY = Path(tempfile.mkdtemp(prefix="tasksys-test-"))
+MariaDBServer.template = DIRECTORY / "template"
 STACK = PrivateStack(DIRECTORY)
 os.environ.update(STACK.environment)
 

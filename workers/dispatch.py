@@ -6,6 +6,7 @@ State has one owner, and it is this: `users`, the `lanes`, the `servers`. Client
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from workers.worker_links import WorkerLink
 
 RETRY_AFTER_MS = 50
+LOCKED_AGAIN_S = 0.02
 LOST_AFTER_S = 5.0
 """So long after its time is over a queued write must have been decided, or its ticket was lost."""
 BLIND_WAIT_S = 2.0
@@ -421,7 +423,15 @@ class Dispatch:
             request = table.get(request_id)
             if request is not None and (lane := request.lane) is not None and (lane is self.lanes.replica or reason == "handed_back"):
                 lane.take(request)  # its ticket was taken, so none is left behind
-                self._send_read(request, reason, now)
+                if lane is self.lanes.master:
+                    # It met a lock of another DBSvr's: again in a moment.
+                    asyncio.get_running_loop().call_later(LOCKED_AGAIN_S, self._read_again, request)
+                else:
+                    self._send_read(request, reason, now)
+
+    def _read_again(self, request: Request) -> None:
+        if request.request_id in self.table and request.lane is None:
+            self._send_read(request, request.reason, time.monotonic())
 
     def _send_again(self, request_id: int, reason: str, now: float) -> None:
         """Its replica will not answer this read in time: it is the master's now."""

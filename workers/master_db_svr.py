@@ -196,15 +196,26 @@ class _Life:
         if sure:
             _, tick, snapshots = store.read_snapshots(self._connection, self._instance, sure)
         if unsure:
-            # Another DBSvr may be about to commit what a replica shows already: wait for it, by a lock.
-            try:
-                _, tick, more = store.read_snapshots(self._connection, self._instance, unsure, lock=True)
-                snapshots |= more
-            except TryAgain:
-                handed_back = [ticket.request_id for ticket in due if ticket.uid in unsure]
+            tick, more = self._read_by_lock(sorted(unsure), tick)
+            snapshots |= more
+            handed_back = [ticket.request_id for ticket in due if ticket.uid not in snapshots]
         answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due if ticket.uid in snapshots]
         self._link.hold(Reads(self._batches.generation, tick, answers, expired, handed_back))
         return True
+
+    def _read_by_lock(self, uids: list[int], tick: int) -> tuple[int, dict[int, bytes]]:
+        """Snapshots of users who are not ours for sure, except of those with a write about to be committed: a replica of another DBSvr may
+        show it already. Nobody waits here for another one's lock; a read that met one comes again."""
+        try:
+            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, uids, lock=True)
+        except TryAgain:
+            if len(uids) == 1:
+                return tick, {}
+            half = len(uids) // 2
+            tick, snapshots = self._read_by_lock(uids[:half], tick)
+            tick, more = self._read_by_lock(uids[half:], tick)
+            snapshots |= more
+        return tick, snapshots
 
     # -- writes
 

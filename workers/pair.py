@@ -18,7 +18,7 @@ DEMAND_S = 5.0
 """A segment is taken over only for clients: when one has come for it within this time."""
 LONGEST_HOLE_S = 1.0
 """A hole in our own looks: what stood still meanwhile says nothing about the other DBSvr."""
-ASK_AGAIN_S = 1.0
+ASK_AGAIN_S = 0.25
 GIVE_WITHIN_S = 5.0
 TAKEOVERS_KEPT = 20
 

@@ -26,11 +26,6 @@ class Look(NamedTuple):
     generation: int
 
 
-def patience(connection: Connection) -> str:
-    """In front of a statement: wait for a lock as long as a frozen transaction may live, whatever the session says."""
-    return "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
-
-
 def fill(connection: Connection, segments: Iterable[Segment], lease_ms: int) -> None:
     """Make the rows of the configuration where there is no row at all. Epoch 0: nobody has owned it before its home."""
     if connection.execute("SELECT 1 FROM segment_owner LIMIT 1"):
@@ -84,9 +79,9 @@ def lock_owned(instance: str) -> str:
 
 def change_owner(connection: Connection, row: SegmentRow, owner: str, home: str, lease_ms: int, hold_ms: int = 0) -> bool:
     """Let `owner` have the segment that `row` describes; False when it has changed since, or not `hold_ms` have passed since its last
-    change. Waits for the transactions of the present owner; TryAgain when one does not end."""
+    change. TryAgain while a transaction of the present owner is open: nobody waits for it here, with writes of his own to do."""
     changed, _ = connection.execute_counting(
-        patience(connection) + "UPDATE segment_owner SET owner = %s, home = %s, epoch = epoch + 1,"
+        "UPDATE segment_owner SET owner = %s, home = %s, epoch = epoch + 1,"
         " lease_ms = GREATEST(lease_ms, %s), changed_at = NOW(3)"
         " WHERE segment = %s AND owner = %s AND epoch = %s AND changed_at <= NOW(3) - INTERVAL %s MICROSECOND",
         (owner, home, lease_ms, row.segment, row.owner, row.epoch, hold_ms * 1000),

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from workers.changes import STATES, Record, User
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.messages import SegmentRow
-from workers.segment_rows import lock_owned, patience
+from workers.segment_rows import lock_owned
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 from workers.trails import ANY
@@ -45,13 +45,13 @@ class AppliedEvent(NamedTuple):
 def read_snapshots(connection: Connection, instance: str, uids: Collection[int], lock: bool = False) -> tuple[int, int, dict[int, bytes]]:
     """Generation, tick and the open snapshots of these users, all of one moment: one statement, one snapshot (INV 5).
 
-    `lock` waits for writes of these users that are about to be committed; TryAgain when one does not end.
+    `lock`: TryAgain while a write of one of these users is about to be committed.
 
     (0, 0, {}) where the database has no row of this instance. An unknown user is version 0 without tasks.
     """
     numbers = ",".join(map(str, uids))
     rows = connection.query(
-        (patience(connection) if lock else "") + "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
+        "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
         " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
         f" FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers}) LEFT JOIN user_task t ON t.uid = s.uid"
         f" WHERE d.instance = '{instance}'" + (" LOCK IN SHARE MODE" if lock else "")
@@ -169,9 +169,10 @@ def begin_write(connection: Connection, instance: str, epoch: int, generation: i
     lock keeps a predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
     connection.execute("BEGIN")
+    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
     try:
         matched, tick = connection.execute_counting(
-            patience(connection) + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
+            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
             " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
             (_wall_us(), instance, epoch, generation),
         )

@@ -10,6 +10,7 @@ who can be reached; knows nothing of caches.
 from __future__ import annotations
 
 import functools
+import math
 import os
 import random
 import time
@@ -41,6 +42,9 @@ FIRST_PAUSE_MS = 20
 LONGEST_PAUSE_MS = 400
 SHARE_OF_A_TRY = 1 / 3
 """Of the time left, while another DBSvr could be asked after this one: who does not answer must not use up the whole deadline."""
+READ_TRY_S = 0.5
+"""The same for a read, which the other can answer at once: longer than an owner that is well lets one wait, short enough to be read again
+within a second of its death."""
 LEAST_WAIT_S = 0.05
 """A shorter wait, at the end of a deadline, says nothing about who did not answer in it."""
 
@@ -63,9 +67,9 @@ class Turn(NamedTuple):
     instance: str
     is_last: bool
 
-    def until(self, until: float) -> float:
+    def until(self, until: float, longest_s: float = math.inf) -> float:
         now = time.monotonic()
-        return until if self.is_last else now + (until - now) * SHARE_OF_A_TRY
+        return until if self.is_last else now + min((until - now) * SHARE_OF_A_TRY, longest_s)
 
 
 class DbInterface:
@@ -88,7 +92,7 @@ class DbInterface:
             self._owners.note_read(uid, instance, snapshot.reason)
             return snapshot
 
-        return self._repeating(uid, ask, deadline_ms)
+        return self._repeating(uid, ask, deadline_ms, READ_TRY_S)
 
     def get_many(self, uids: Sequence[int], node: str, *, deadline_ms: int | None = None) -> list[Snapshot | DBSvrError]:
         """One snapshot, or the error in its place, for each uid, in order. Raises no DBSvrError: one user's fault is not the others'."""
@@ -198,7 +202,7 @@ class DbInterface:
 
     def _ask_batch(self, turn: Turn, uids: list[int], node: str, until: float) -> list[Snapshot | DBSvrError]:
         try:
-            answer = self._ask(turn.instance, turn.until(until), "TASK.MGET", node, *uids)
+            answer = self._ask(turn.instance, turn.until(until, READ_TRY_S), "TASK.MGET", node, *uids)
             if not isinstance(answer, list) or len(answer) != len(uids):
                 raise DBSvrError(f"TASK.MGET of {len(uids)} users was answered with {str(answer)[:100]!r}")
             snapshots = [element if isinstance(element, DBSvrError) else _decoded(decode_snapshot, element) for element in answer]
@@ -228,14 +232,14 @@ class DbInterface:
                 raise unknown from error
             raise
 
-    def _repeating(self, uid: int, ask: Callable[[str, float], Answer], deadline_ms: int | None) -> Answer:
+    def _repeating(self, uid: int, ask: Callable[[str, float], Answer], deadline_ms: int | None, longest_try_s: float = math.inf) -> Answer:
         until = self._until(deadline_ms)
         asked: set[str] = set()
         attempt = 0
         while True:
             turn = self._turn(uid, asked)
             try:
-                return ask(turn.instance, turn.until(until))
+                return ask(turn.instance, turn.until(until, longest_try_s))
             except DBSvrError as error:
                 if not error.retryable:
                     raise

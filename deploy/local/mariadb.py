@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import MySQLdb
 
@@ -74,6 +74,8 @@ class Accounts(Protocol):
 
 class MariaDBServer(ServerProcess):
     program = "mariadbd"
+    template: ClassVar[Path | None] = None
+    """Where an empty data directory is kept to be copied: who makes many servers saves two seconds of work for each."""
 
     def __init__(self, name: str, directory: Path, port: int, server_id: int, read_only: bool = False, options: Sequence[str] = ()) -> None:
         super().__init__(name, directory, port, options)
@@ -97,6 +99,15 @@ class MariaDBServer(ServerProcess):
             return
         making = self.directory / "data.new"
         shutil.rmtree(making, ignore_errors=True)
+        if self.template is not None and self.template.is_dir():
+            shutil.copytree(self.template, making)
+        else:
+            self._make_data(making)
+            if self.template is not None:
+                shutil.copytree(making, self.template)
+        making.rename(self.data)
+
+    def _make_data(self, making: Path) -> None:
         # No --user and a relative directory: mariadb-install-db takes a path with a space apart.
         result = subprocess.run(
             [
@@ -118,7 +129,6 @@ class MariaDBServer(ServerProcess):
         )
         if result.returncode != 0:
             raise ServerFailed(f"mariadb-install-db failed for {self.name}:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
-        making.rename(self.data)
 
     def command(self) -> list[str]:
         return [

@@ -61,7 +61,18 @@ class SmallLoad:
 
 
 @pytest.fixture(scope="module")
-def sampler(web: WebProcess, session_stack: PrivateStack) -> Iterator[StackProcess]:
+def center(web: WebProcess, session_stack: PrivateStack) -> Iterator[None]:
+    """The cache sync center at work: the console says when it is not."""
+    processes = [session_stack.celery("purge", concurrency=2), session_stack.beat()]
+    for process in processes:
+        process.start()
+    yield
+    for process in processes:
+        process.stop()
+
+
+@pytest.fixture(scope="module")
+def sampler(web: WebProcess, center: None, session_stack: PrivateStack) -> Iterator[StackProcess]:
     command = [sys.executable, "manage.py", "sampler"]
     process = StackProcess("sampler", command, session_stack.directory / "sampler.log", session_stack.environment)
     process.start()

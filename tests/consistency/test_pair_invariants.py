@@ -16,6 +16,8 @@ from tests.stack.task_client import TaskClient, change
 from tests.stack.waiting import eventually
 from workers.protocol import DBSvrError
 
+pytestmark = pytest.mark.long
+
 MakeStack = Callable[..., PrivateStack]
 CHANGES = json.dumps([change()])
 QUICK = {"instances": ("a", "b"), "hold_ms": 1_000, "give_back_after_ms": 60_000, "takeover_after_ms": 300}

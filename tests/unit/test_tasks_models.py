@@ -105,5 +105,12 @@ def test_a_task_whose_zone_is_not_known_here_is_refused_with_its_name() -> None:
         compile_task(task(time_zone="Mars/Olympus"))
 
 
-def test_no_unit_test_opens_a_database() -> None:
-    assert all(connection.connection is None for connection in connections.all(initialized_only=True))
+def test_no_task_model_here_needs_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a unit test asks the database")
+
+    for connection in connections.all():
+        monkeypatch.setattr(connection, "cursor", refuse)
+
+    assert state_of(task(), NOW) in set(TaskState)
+    assert faults(task()) == {}
