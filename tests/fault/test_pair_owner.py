@@ -13,7 +13,7 @@ from tests.stack.asking import Asked
 from tests.stack.pair_client import PairClient
 from tests.stack.pairs import LATE, LEASE_S, PAIR, is_of_a, kill, print_figures, run_through, start, written
 from tests.stack.recovery import first_answer_after, longest_gap, without_answer
-from tests.stack.segments import OF_A, causes, state_of, wait_until_balanced
+from tests.stack.segments import OF_A, causes, state_of, wait_until_balanced, wait_until_settled
 from tests.stack.task_client import NODE, TaskClient
 from tests.stack.waiting import eventually
 from workers.protocol import MasterDown, TimedOut
@@ -25,6 +25,7 @@ def test_owner_killed_under_load_and_back(make_stack: MakeStack) -> None:
     """64 clients, a tenth of it writes. Promised: reads within 1 s, writes within the lease and 1 s."""
     stack = make_stack(**PAIR)
     wait_until_balanced(stack)
+    wait_until_settled(stack)
     moments: dict[str, float] = {}
 
     def incident() -> None:
@@ -52,6 +53,7 @@ def test_owner_frozen_for_ten_seconds_and_thawed_under_load(make_stack: MakeStac
     """It must not serve from a replica on what it knew before. Its replica lags, so that this would show."""
     stack = make_stack(**PAIR)
     wait_until_balanced(stack)
+    wait_until_settled(stack)
     processes = stack.dbsvrs["a"].processes
     moments: dict[str, float] = {}
 

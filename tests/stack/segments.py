@@ -6,6 +6,7 @@ from typing import Any
 
 from deploy.local.private_stack import SECOND_HALF, PrivateStack
 from tests.stack.waiting import eventually
+from workers.takeovers import SETTLE_S
 
 OF_A, OF_B = SECOND_HALF - 1, SECOND_HALF + 1
 """A user of each."""
@@ -38,3 +39,8 @@ def causes(stack: PrivateStack, instance: str) -> list[tuple[str, str]]:
     """(segment, cause) of the changes of owner that this instance has seen."""
     stats = stack.stats(instance) or {}
     return [(each["segment"], each["cause"]) for each in stats.get("takeovers", [])]  # type: ignore[attr-defined]
+
+
+def wait_until_settled(stack: PrivateStack) -> None:
+    """Every front has run for so long that it would take over."""
+    eventually(lambda: all((stats := stack.stats(name)) and stats["now"] - stats["started_at"] > SETTLE_S + 1 for name in stack.dbsvrs))
