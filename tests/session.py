@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -39,4 +40,6 @@ def _clean_up(made_by: int = os.getpid()) -> None:
 
 
 atexit.register(_clean_up)
+# TERM ends a run as Ctrl-C does, with everything that it has started: a killed front would leave its queues in the kernel.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 sys.modules.setdefault("tests.session", sys.modules[__name__])
