@@ -11,12 +11,10 @@ import pytest
 from deploy.local.private_stack import PrivateStack, StackProcess
 from tests.consistency.doubles import double as make_double
 from tests.stack.asking import Asked
-from tests.stack.segments import OF_A, state_of, wait_until_balanced
+from tests.stack.segments import OF_A, state_of, wait_until_balanced, wait_until_settled
 from tests.stack.task_client import TaskClient, change
 from tests.stack.waiting import eventually
 from workers.protocol import DBSvrError
-
-pytestmark = pytest.mark.long
 
 MakeStack = Callable[..., PrivateStack]
 CHANGES = json.dumps([change()])
@@ -47,6 +45,7 @@ def replace_master_worker_of_a(stack: PrivateStack, names: str) -> StackProcess:
     stack.master_worker.start()
     stack.wait_until_serving()
     wait_until_balanced(stack)
+    wait_until_settled(stack)  # else the server may end the standing transaction before anybody takes over
     return stack.master_worker
 
 

@@ -162,13 +162,14 @@ def test_a_front_that_is_killed_is_told_as_gone_and_its_return_ends_it(sampler: 
 
     def codes() -> list[str]:
         state = read_state()
-        return [finding.code for finding in shown(state.findings)] if state else []
+        # Of this DBSvr: what is said of the cache layer depends on whether other tests have run its center.
+        return [finding.code for finding in shown(state.findings) if finding.instance == "a"] if state else []
 
     before = seq()
     eventually(lambda: seq() >= before + 2, within_s=15, every_s=0.1)
     django_on_stack.front.kill()
     try:
-        eventually(lambda: "dbsvr.down" in codes(), within_s=24, every_s=0.1)
+        eventually(lambda: codes() == ["dbsvr.down"], within_s=8, every_s=0.1)
     finally:
         django_on_stack.front.start()
         for process in django_on_stack.dbsvr_processes:
