@@ -60,8 +60,9 @@ format: setup-test ## format and sort imports
 	@$(PYTHON) -m ruff format .
 
 requirements: ## compile requirements/*.in anew (needs pip-tools)
-	pip-compile -q --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --strip-extras -o requirements/base.txt requirements/base.in
-	pip-compile -q --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --strip-extras -o requirements/dev.txt requirements/dev.in
+	@for name in base dev; do \
+		CUSTOM_COMPILE_COMMAND="make requirements" pip-compile -q --strip-extras -o requirements/$$name.txt requirements/$$name.in && \
+		sed -i '/^--/d' requirements/$$name.txt || exit 1; done  # where packages come from is each machine's own affair
 
 vendor: ## refresh static/vendor from npm (the only target that needs it)
 	@exec python3 deploy/vendor.py

@@ -7,11 +7,12 @@ from django.urls import include, path, re_path
 
 from apps.tasks.api.documentation import ApiDocumentation, ApiSchema
 from apps.tasks.api.views import NoSuchEndpoint
-from tasksys_site.pages import healthz, home
+from tasksys_site.pages import favicon, healthz, home
 
 urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
+    path("favicon.ico", favicon),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
     path("api/v1/", include("apps.tasks.api.urls")),

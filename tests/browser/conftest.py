@@ -32,8 +32,7 @@ class Complaints:
     """What a page should not have done. A test may forgive what it provoked itself: `forgive("404")`."""
 
     found: list[str] = field(default_factory=list)
-    # A page of the browser's own making, like a refusal, names no icon, and the browser looks for the usual one.
-    forgiven: list[str] = field(default_factory=lambda: ["/favicon.ico"])
+    forgiven: list[str] = field(default_factory=list)
 
     def forgive(self, part: str) -> None:
         self.forgiven.append(part)
