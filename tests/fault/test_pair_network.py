@@ -12,7 +12,7 @@ from tests.consistency.clients import CLIENT, Load, Run, final_states
 from tests.consistency.history import READ, WRITE, Operation, double_applications, lost_and_invented, stale_reads, two_faced_versions
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.recovery import first_answer_after, without_answer
-from tests.stack.segments import OF_A, are_balanced, causes, state_of, wait_until_balanced
+from tests.stack.segments import OF_A, are_balanced, causes, state_of, wait_until_balanced, wait_until_settled
 from tests.stack.task_client import TaskClient
 from tests.stack.two_hosts import TwoHosts, two_hosts
 from tests.stack.waiting import eventually
@@ -37,6 +37,7 @@ def stack(hosts: TwoHosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         stack.create_user_tables()
         stack.start_dbsvr()
         wait_until_balanced(stack)
+        wait_until_settled(stack)
         yield stack
     finally:
         stack.stop()
