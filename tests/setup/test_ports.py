@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -46,3 +48,12 @@ def test_a_port_whose_last_connection_has_just_ended_is_free(port: int) -> None:
 
 def test_free_ports_are_different_from_each_other() -> None:
     assert len(set(free_ports(20))) == 20
+
+
+def test_a_port_that_another_process_has_picked_is_not_picked_again() -> None:
+    picked = free_ports(50)
+    attempt = "import sys; from deploy.local.ports import _claim; print(sum(map(_claim, map(int, sys.argv[1:]))))"
+
+    claimed = subprocess.run([sys.executable, "-c", attempt, *map(str, picked)], capture_output=True, text=True, check=True)
+
+    assert claimed.stdout.strip() == "0"
