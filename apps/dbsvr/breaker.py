@@ -36,7 +36,9 @@ class Breaker:
                 return True
             if now < self._closed_until:
                 return False
-            self._closed_until = now + self._spread(self._rest_s)  # this caller tries; the others wait for what he finds
+            # This caller tries, and the others wait for what he finds. Not for the rest that has grown: that follows a failure alone,
+            # and after a success the next try comes soon.
+            self._closed_until = now + self._spread(FIRST_REST_S)
             return True
 
     def rests_for(self, now: float) -> float:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.clients import Load, Run, final_states
-from tests.consistency.faults import Fault, Faults
+from tests.consistency.faults import Fault, Faults, InjectedFault
 from tests.consistency.history import READ, Violation, judge, long_waits, longest_waits, shortest, tally
 from tests.stack.waiting import eventually
 
 PROGRESS_EVERY_S = 5.0
+REMEMBERED_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Verdict:
     longest_untroubled_s: float
     """The longest wait of a read that some server could have served all the time."""
     duration_s: float
+    injected: list[InjectedFault] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [
@@ -37,8 +39,17 @@ class Verdict:
         ]
         lines += [f"  {count} times: {promise}" for promise, count in Counter(each.promise for each in self.violations).most_common(10)]
         if (least := shortest(self.violations)) is not None:
-            lines += ["the shortest:", str(least)]
+            lines += ["the shortest:", str(least), *self._faults_before(least)]
         return "\n".join(lines)
+
+    def _faults_before(self, violation: Violation) -> list[str]:
+        """What went wrong in the last half minute before it, in milliseconds as the violation's own."""
+        if not violation.operations:
+            return []
+        began, ended = min(each.began for each in violation.operations), max(each.ended for each in violation.operations)
+        near = [fault for fault in self.injected if fault.ended > began - REMEMBERED_S and fault.began < ended]
+        told = [f"  {1000 * (fault.began - began):9.1f} … {1000 * (fault.ended - began):9.1f}  {fault.name}" for fault in near]
+        return ["faults before it:", *told] if told else ["no fault before it"]
 
 
 def check(
@@ -71,4 +82,5 @@ def check(
         violations += long_waits(history, wait_bound_s, injector.troubled)
     untroubled = [each.operations[0].wait_s for each in long_waits((each for each in history if each.kind == READ), 0.0, injector.troubled)]
     names = Counter(name for _, name in injector.injected)
-    return Verdict(violations, tally(history), names, longest_waits(history), max(untroubled, default=0.0), duration_s)
+    longest = max(untroubled, default=0.0)
+    return Verdict(violations, tally(history), names, longest_waits(history), longest, duration_s, injector.history())

@@ -43,13 +43,13 @@ def check_copies(stack: ApiStack, load: Load, faults: tuple[Fault, ...], tell: C
     violations = judge_copies(history, final, _out_of_reach(injector), bound_s) + _old_copies(stack, final)
     counts = tally(history)
     counts["copy given by a node"] = sum(_hits(stack).values())
-    return Verdict(violations, counts, Counter(name for _, name in injector.injected), longest_waits(history), 0.0, duration_s)
+    names = Counter(name for _, name in injector.injected)
+    return Verdict(violations, counts, names, longest_waits(history), 0.0, duration_s, injector.history())
 
 
 def _out_of_reach(injector: Faults) -> list[tuple[float, float]]:
     names = {fault.__name__ for fault in OUT_OF_REACH}
-    ends = [*injector.ended, float("inf")]
-    return [(began, ends[place] + REACHED_AGAIN_S) for place, (began, name) in enumerate(injector.injected) if name in names]
+    return [(fault.began, fault.ended + REACHED_AGAIN_S) for fault in injector.history() if fault.name in names]
 
 
 def _unfinished(stack: ApiStack) -> int:

@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import MySQLdb
 import sysv_ipc
@@ -166,6 +167,14 @@ LAG_AND_KILLS: tuple[Fault, ...] = (delay_replica, delay_replica, stop_sql_threa
 CHOICES: dict[str, tuple[Fault, ...]] = {"none": (), "lag": (delay_replica,), "replicas": SPARING, "pipeline": PIPELINE}
 
 
+class InjectedFault(NamedTuple):
+    """When it began and was over (CLOCK_MONOTONIC, seconds; infinity: not yet)."""
+
+    began: float
+    ended: float
+    name: str
+
+
 class Faults:
     """Injects one fault after another until stopped; then everything is whole again."""
 
@@ -184,6 +193,10 @@ class Faults:
         """When reads had a right to wait."""
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._inject_and_stay, daemon=True)
+
+    def history(self) -> list[InjectedFault]:
+        ends = [*self.ended, float("inf")]
+        return [InjectedFault(began, ends[place], name) for place, (began, name) in enumerate(self.injected)]
 
     def __enter__(self) -> Faults:
         if self._faults:

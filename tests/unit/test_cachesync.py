@@ -109,3 +109,16 @@ def test_a_failure_now_and_then_opens_nothing() -> None:
         breaker.note_success()
 
     assert breaker.may_try(0.0)
+
+
+def test_after_one_good_try_the_next_comes_soon_however_long_the_rest_had_grown() -> None:
+    breaker = Breaker(good_tries=3)
+    now = 0.0
+    for _ in range(20):
+        breaker.note_failure(now)
+        now += LONGEST_REST_S
+    assert breaker.may_try(now)
+
+    breaker.note_success()
+
+    assert breaker.rests_for(now) <= FIRST_REST_S
