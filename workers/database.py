@@ -128,16 +128,16 @@ class Connection:
             raise _translated(error, self.endpoint) from error
 
     def rows_of_all(self, statements: Iterable[str]) -> list[tuple[tuple[Any, ...], ...]]:
-        """Reading statements without parameters, in one packet and in their order; the rows of each, parsed."""
+        """Statements without parameters, in one packet and in their order; the rows of each that reads, parsed."""
         raw = self._raw
         try:
             raw.query(";".join(statements))
-            results = [raw.store_result().fetch_row(0)]
+            results = [raw.store_result()]
             while raw.next_result() == 0:
-                results.append(raw.store_result().fetch_row(0))
+                results.append(raw.store_result())
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
-        return results
+        return [result.fetch_row(0) for result in results if result is not None]
 
     def execute_all(self, statements: Iterable[bytes]) -> None:
         """Changing statements, one after the other, in as few packets as the server takes. One that fails ends it:
@@ -153,6 +153,24 @@ class Connection:
                 packet = packet + b";" + statement if packet else statement
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
+
+    def send(self, statement: bytes) -> None:
+        """Send one changing statement, and do not wait for what comes of it: `receive` does. Nothing else may be asked meanwhile."""
+        try:
+            self._raw.send_query(statement)
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+
+    def receive(self) -> None:
+        """Wait for the end of the statement that was sent; raises what became of it."""
+        try:
+            self._raw.read_query_result()
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+
+    def fileno(self) -> int:
+        """Readable once the end of what was sent is known."""
+        return int(self._raw.fileno())
 
     def quote(self, text: str | bytes) -> bytes:
         """The text as an SQL literal."""

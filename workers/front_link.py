@@ -99,12 +99,22 @@ class FrontLink:
         except OSError as error:
             raise FrontGone(str(error)) from error
 
-    def receive(self, timeout_s: float) -> list[FromFront]:
-        """What the front has said; waits up to `timeout_s` for a first frame. Raises FrontGone."""
+    def receive(self, timeout_s: float, beside: int | None = None) -> list[FromFront]:
+        """What the front has said. Waits up to `timeout_s` for a first frame, or until `beside`, another descriptor, can be read.
+
+        Raises FrontGone.
+        """
         frames, self._ready = self._ready, []
         wait_ms = int(timeout_s * 1000)
         if wait_ms > 0:
             self.flush()
+        if beside is not None and wait_ms > 0 and not frames:
+            self._poll.register(beside, select.POLLIN)
+            try:
+                self._poll.poll(wait_ms)
+            finally:
+                self._poll.unregister(beside)
+            wait_ms = 0
         while not frames and (wait_ms <= 0 or self._poll.poll(wait_ms)):
             try:
                 data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)

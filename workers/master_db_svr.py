@@ -10,8 +10,10 @@ commit (INV 3).
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
+from collections.abc import Iterable
 
 from tasksys_site.configuration import Configuration, DBSvr
 from workers import store
@@ -33,6 +35,7 @@ from workers.messages import (
     Ticket,
     Wake,
     Write,
+    Writes,
 )
 from workers.ownership import Ownership
 from workers.probes import Probes
@@ -40,7 +43,8 @@ from workers.process import StopFlag, now_ms
 from workers.queues import Queues
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
-from workers.write_batches import DueWrite, WriteBatches
+from workers.write_batches import WriteBatches
+from workers.write_transaction import DueWrite
 
 PAYLOAD_WAIT_S = 2.0
 READ_PATIENCE_S = 0.01
@@ -50,7 +54,8 @@ READ_PATIENCE_S = 0.01
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
     def live(place: Place, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, log, place, connection).live()
+        with contextlib.closing(role.open(place.look.endpoint)) as second:
+            _Life(configuration.dbsvr, instance, stop, log, place, connection, second).live()
 
     role = MasterRole(instance, configuration.databases)
     probes = Probes(configuration.databases.master, role.look_at)
@@ -58,7 +63,17 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
 
 
 class _Life:
-    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection) -> None:
+    def __init__(
+        self,
+        settings: DBSvr,
+        instance: str,
+        stop: StopFlag,
+        log: logging.Logger,
+        place: Place,
+        connection: Connection,
+        second: Connection,
+    ) -> None:
+        """`second`: on which the next transaction is made while one is being committed."""
         self._settings = settings
         self._instance = instance
         self._stop = stop
@@ -66,6 +81,7 @@ class _Life:
         self._place = place
         self._link = link = place.link
         self._connection = connection
+        self._second = second
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
         self._payloads: dict[int, Write] = {}
@@ -92,7 +108,7 @@ class _Life:
         )
         if cause:
             ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
-        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
+        self._batches = WriteBatches(self._connection, self._second, ownership, claim.epoch, generation, self._settings.batch)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
@@ -105,6 +121,7 @@ class _Life:
             wait_s = 0.0
             self._place.look_around()
             if boottime() >= self._keeper.next_look_at:
+                self._say(self._batches.drain())
                 self._link.flush()
                 self._link.hold(self._keeper.look())
             if self._step():
@@ -112,12 +129,14 @@ class _Life:
             if self._said_idle != self._wake_number:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
-            next_at = min(self._last_commit_at + self._settings.beat_ms / 1000, self._batches.next_try_at)
+            beat_at = self._last_commit_at + self._settings.beat_ms / 1000 if self._batches.is_idle else float("inf")
+            next_at = min(beat_at, self._batches.next_try_at)
             wait_s = max(0.001, min(next_at - time.monotonic(), self._keeper.next_look_at - boottime()))
+        self._say(self._batches.drain())
         self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
-        for frame in self._link.receive(timeout_s):
+        for frame in self._link.receive(timeout_s, beside=self._batches.fileno()):
             if isinstance(frame, Write):
                 self._payloads[frame.request_id] = frame
             elif isinstance(frame, Wake):
@@ -126,8 +145,10 @@ class _Life:
             elif isinstance(frame, ClearTurn):
                 self._clear_turn = frame
             elif isinstance(frame, PurgeCopy):
+                self._say(self._batches.drain())
                 store.purge_copy(self._connection, self._batches.generation, frame.uid, frame.node)
             elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
+                self._say(self._batches.drain())  # they hold the rows of what we own
                 self._link.flush()
                 self._keeper.obey(frame)
             else:
@@ -135,8 +156,9 @@ class _Life:
 
     def _step(self) -> bool:
         """Do what comes first; False when there was nothing to do."""
+        self._say(self._batches.go_on())
         self._beat_if_due()
-        wrote = self._write(self._queues.finish.drain(self._run_id, 0, self._settings.batch))
+        wrote = self._write(self._queues.finish.drain(self._run_id, 0, self._batches.room))
         starving = time.monotonic() - self._last_read_at >= min(READ_PATIENCE_S, self._settings.age_limit_ms / 1000)
         if wrote and not starving and not self._clear_turn:
             return True
@@ -152,10 +174,10 @@ class _Life:
         queues = self._queues
         if not turn.is_overdue and not (is_quiet and queues.finish.depth() == 0 and queues.query.depth() == 0):
             return False  # the front will say it again
-        return self._write(queues.clear.drain(self._run_id, 0, self._settings.batch))
+        return self._write(queues.clear.drain(self._run_id, 0, self._batches.room))
 
     def _beat_if_due(self) -> None:
-        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
+        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000 or not self._batches.is_idle:
             return
         self._last_commit_at = time.monotonic()
         self._link.flush()
@@ -182,6 +204,8 @@ class _Life:
         self._last_read_at = time.monotonic()
         if not tickets:
             return False
+        # A replica may show what is being committed before the master does, so nobody reads here meanwhile.
+        self._say(self._batches.settle())
         self._link.flush()
         now = now_ms()
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
@@ -194,7 +218,7 @@ class _Life:
         unsure = {ticket.uid for ticket in due} - sure
         snapshots: dict[int, bytes] = {}
         if sure:
-            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, sure)
+            _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure)
         if unsure:
             tick, more = self._read_by_lock(sorted(unsure), tick)
             snapshots |= more
@@ -207,7 +231,7 @@ class _Life:
         """Snapshots of users who are not ours for sure, except of those with a write about to be committed: a replica of another DBSvr may
         show it already. Nobody waits here for another one's lock; a read that met one comes again."""
         try:
-            _, tick, snapshots = store.read_snapshots(self._connection, self._instance, uids, lock=True)
+            _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, uids, lock=True)
         except TryAgain:
             if len(uids) == 1:
                 return tick, {}
@@ -223,13 +247,16 @@ class _Life:
         now = time.monotonic()
         if not tickets and now < self._batches.next_try_at:
             return False
-        self._link.flush()
         due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
-        for frame in self._batches.write(due, now):
-            self._link.hold(frame)
+        self._say(self._batches.write(due, now))
+        return bool(tickets)
+
+    def _say(self, ended: Iterable[Writes]) -> None:
+        """Each transaction that has ended is said at once: what follows it takes time."""
+        for frame in ended:
+            self._link.send(frame)
             if frame.tick:
                 self._last_commit_at = time.monotonic()
-        return bool(tickets)
 
     def _payload(self, request_id: int) -> Write:
         """The payload was sent before the ticket, but may still be on its way. A front that sends none is not ours."""

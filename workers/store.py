@@ -160,15 +160,14 @@ def wait_for_no_row(connection: Connection) -> None:
         connection.execute("SET SESSION innodb_lock_wait_timeout = 0")
 
 
-def begin_write(connection: Connection, instance: str, epoch: int, generation: int) -> int:
-    """Open a write transaction by taking its tick, and wait until the row is locked.
+def take_tick(connection: Connection, instance: str, epoch: int, generation: int) -> int:
+    """Take the tick of a write transaction that is about to be committed, and wait until its row is locked; the tick.
 
     Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
 
-    Awaited alone, before anything else is sent: a COMMIT that a frozen server finds later cannot come without it, and the
-    lock keeps a predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
+    Awaited alone, and before COMMIT is sent: a COMMIT that a frozen server finds later cannot come without it, and the lock keeps a
+    predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
-    connection.execute("BEGIN")
     patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
     try:
         matched, tick = connection.execute_counting(
@@ -186,8 +185,17 @@ def begin_write(connection: Connection, instance: str, epoch: int, generation: i
     return tick
 
 
+def begin(connection: Connection) -> None:
+    connection.execute("BEGIN")
+
+
 def commit(connection: Connection) -> None:
     connection.execute("COMMIT")
+
+
+def send_commit(connection: Connection) -> None:
+    """Its end is waited for by `Connection.receive`."""
+    connection.send(b"COMMIT")
 
 
 def roll_back(connection: Connection) -> None:
@@ -195,27 +203,28 @@ def roll_back(connection: Connection) -> None:
 
 
 class Loaded(NamedTuple):
-    """What a batch of writes begins with: the segments that are ours while the transaction lasts, the users as they are (unknown ones
-    with version 0), and for each of them the cache nodes with an earlier purge that is not done."""
+    """What a write transaction begins with: the segments that are ours while it lasts, the users as they are (unknown ones with
+    version 0), and the cache nodes with an earlier purge of a user that is not done."""
 
     owned: list[SegmentRow]
     users: dict[int, User]
     purges: dict[int, list[str]]
 
 
-def load(connection: Connection, instance: str, uids: Collection[int]) -> Loaded:
-    """In one round trip. Ownership comes first, by a locking read: who has lost it must not apply anything (INV 12)."""
-    users = {uid: User(uid) for uid in uids}
+def load(connection: Connection, instance: str, uids: Collection[int], known: Collection[int] = (), begins: bool = True) -> Loaded:
+    """In one round trip, which opens the transaction if it `begins`. Ownership comes first, by a locking read: who has lost it must not
+    apply anything (INV 12). Of users who are `known` only the purges are looked for."""
+    users = {uid: User(uid) for uid in uids if uid not in known}
     numbers = ",".join(map(str, uids))
-    owned, rows, purges = connection.rows_of_all(
-        (
-            lock_owned(instance),
+    statements = ["BEGIN"] if begins else []
+    statements += [lock_owned(instance), f"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN ({numbers})"]
+    if users:
+        statements.append(
             "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
-            f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({numbers})",
-            f"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN ({numbers})",
+            f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({','.join(map(str, users))})"
         )
-    )
-    for uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in rows:
+    owned, purges, *read = connection.rows_of_all(statements)
+    for uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in read[0] if read else ():
         user = users[uid]
         user.version, user.points = version, points
         if task is not None:
@@ -245,16 +254,16 @@ class Purge(NamedTuple):
     node: str
 
 
-def save_and_commit(
+def save(
     connection: Connection, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
 ) -> None:
-    """Write back what was applied: event ids, cleared tasks, touched records, versions, the copies to purge; and commit.
+    """Write back what was applied: event ids, cleared tasks, touched records, versions, the copies to purge.
 
     Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
     """
     quote = connection.quote
     saving = _saving(quote, sorted(users, key=lambda user: user.uid), events, now_ms)
-    connection.execute_all((*saving, *_purging(quote, generation, purges, now_ms), b"COMMIT"))
+    connection.execute_all((*saving, *_purging(quote, generation, purges, now_ms)))
 
 
 def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:

@@ -1,188 +1,264 @@
-"""Writes as transactions: one for a whole batch, and ever smaller ones when the batch is refused, until the guilty one is alone.
+"""Writes as transactions, two at a time: while one is in its COMMIT, which waits for the disk, the next is made on a second connection.
 
-A write that meets a row lock of somebody else waits here, is tried again every LOCKED_RETRY_S until its time is over, and holds
-nobody up but later writes of the same user. Leans on `changes` for what a write does and on `store` for the statements and their
-order. Says what became of each write in `Writes` frames; decides nothing about who is told.
+There is one *open* transaction at the most, which takes what comes, and one in its COMMIT. The open one takes its tick and follows
+when the other has ended, so ticks rise in the order of commits. A user with a write in the COMMIT is not in the open one: his next
+write is held until then. When the database refuses something, all of the open one is rolled back and done again alone, in ever smaller
+transactions, until the guilty write is alone. A write that meets a row lock of somebody else waits here, is tried again every
+LOCKED_RETRY_S until its time is over, and holds nobody up but later writes of the same user.
+Says what became of each write in `Writes` frames; decides nothing about who is told.
 """
 
 from __future__ import annotations
 
-import time
-from typing import NamedTuple, TypeAlias
+import select
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from workers import store
-from workers.changes import User, apply_changes, clear, encode_results
 from workers.database import Connection, Duplicate, NoRoom, StatementRefused, TryAgain
-from workers.messages import SegmentRow, Write, Writes
-from workers.ownership import Ownership, not_owner
-from workers.protocol import BadArgument, DBSvrError, MasterDown, NotOwner, Refused, decode_changes
-from workers.snapshots import user_snapshot, write_answer
-from workers.store import AppliedEvent, Loaded, Purge
+from workers.known_users import KnownUsers
+from workers.messages import Write, Writes
+from workers.ownership import Ownership
+from workers.protocol import DBSvrError, MasterDown, Refused
+from workers.write_transaction import DueWrite, Outcome, WriteTransaction
 
-Outcome: TypeAlias = "tuple[int, bool, bytes]"
-Refusal: TypeAlias = "tuple[int, str, str]"
 TRIES = 3
 """How often a batch that met a deadlock or a lock is tried as it is."""
 
 LOCKED_RETRY_S = 0.02
+KEPT_ALIVE_EVERY_S = 0.5
+"""The server ends a transaction that idles for too long; the open one may have to wait for a slow disk."""
 
 
-class DueWrite(NamedTuple):
-    """A write that may be begun until `expires_at_ms` (CLOCK_MONOTONIC)."""
+class _Committing(NamedTuple):
+    """A transaction whose COMMIT was sent, and what is to be said when it has ended well."""
 
-    write: Write
-    expires_at_ms: int
+    transaction: WriteTransaction
+    tick: int
+    outcomes: list[Outcome]
 
 
 class WriteBatches:
     """The writing side of one life of a master worker: its epoch fences every transaction."""
 
-    def __init__(self, connection: Connection, ownership: Ownership, epoch: int, generation: int) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: Connection, second: Connection, ownership: Ownership, epoch: int, generation: int, most: int = 128
+    ) -> None:
+        """`most`: writes in one transaction."""
+        self._connections = (connection, second)
         self._ownership = ownership
         self._instance = ownership.instance
         self._epoch = epoch
+        self._most = most
         self.generation = generation
+        self._users = KnownUsers()
+        self._open: WriteTransaction | None = None
+        self._committing: _Committing | None = None
+        self._held: list[DueWrite] = []
+        """For users with a write in the COMMIT."""
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
-        store.wait_for_no_row(connection)
+        for each in self._connections:
+            store.wait_for_no_row(each)
 
     def beat(self) -> int:
-        """Commit an empty transaction; its tick. Raises NoRoom, Superseded, DatabaseGone."""
+        """Commit an empty transaction; its tick. Nothing may be under way. Raises NoRoom, Superseded, DatabaseGone."""
+        connection = self._connections[0]
         try:
-            tick = store.begin_write(self._connection, self._instance, self._epoch, self.generation)
-            store.commit(self._connection)
+            store.begin(connection)
+            tick = self._take_tick(connection)
+            store.commit(connection)
         except (TryAgain, NoRoom):
-            store.roll_back(self._connection)
+            store.roll_back(connection)
             raise NoRoom("the beat was refused") from None
         return tick
+
+    @property
+    def room(self) -> int:
+        """How many more writes may be taken now."""
+        return max(0, self._most - len(self._held) - (len(self._open.due) if self._open else 0))
+
+    @property
+    def is_idle(self) -> bool:
+        return self._open is None and self._committing is None
 
     @property
     def next_try_at(self) -> float:
         """When a write that met a lock is to be tried again (CLOCK_MONOTONIC, seconds): call `write` then, with or without new ones."""
         return self._try_locked_at if self._locked else float("inf")
 
-    def write(self, due: list[DueWrite], now: float) -> list[Writes]:
-        """Apply the batch; one frame for each transaction that it took. Raises Superseded, DatabaseGone."""
+    @property
+    def free(self) -> Connection:
+        """Where something else may be asked, once no COMMIT is under way: what is open is not seen there."""
+        assert self._committing is None
+        return self._connections[self._open is not None and self._open.connection is self._connections[0]]
+
+    def fileno(self) -> int | None:
+        """Readable when the COMMIT under way has ended: call `go_on` then."""
+        return self._committing.transaction.connection.fileno() if self._committing else None
+
+    # Each of these gives one frame for each transaction that has ended, and raises Superseded, DatabaseGone.
+
+    def write(self, due: list[DueWrite], now: float) -> Iterator[Writes]:
+        """Take these writes. What was held, or is to be tried again, goes with them."""
+        yield from self.go_on()
         if self._locked and now >= self._try_locked_at:
             due, self._locked = [*self._locked, *due], []
             self._try_locked_at = now + LOCKED_RETRY_S
-        expired = [each.write.request_id for each in due if each.expires_at_ms <= now * 1000]
-        return [*([self._none(expired)] if expired else []), *self._write([each for each in due if each.expires_at_ms > now * 1000])]
+        if expired := [each.write.request_id for each in due if each.expires_at_ms <= now * 1000]:
+            yield self._none(expired)
+        yield from self._take([each for each in due if each.expires_at_ms > now * 1000])
 
-    def _write(self, due: list[DueWrite]) -> list[Writes]:
-        if self._locked:
-            # Not before those of the same user that wait: a client's writes are applied in his order.
-            waiting = {each.write.uid for each in self._locked}
-            self._locked += [each for each in due if each.write.uid in waiting]
-            due = [each for each in due if each.write.uid not in waiting]
+    def go_on(self) -> Iterator[Writes]:
+        """Once no COMMIT is under way any more, let the open transaction follow."""
+        if self._committing is not None:
+            if not select.select([self._committing.transaction.connection], [], [], 0)[0]:
+                return
+            yield from self.settle()
+        yield from self._follow()
+
+    def settle(self) -> Iterator[Writes]:
+        """Wait for the end of the COMMIT under way, if there is one."""
+        if self._committing is None:
+            return
+        transaction, tick, outcomes = self._committing
+        waits_beside = self._open.connection if self._open is not None else None
+        while waits_beside is not None and not select.select([transaction.connection], [], [], KEPT_ALIVE_EVERY_S)[0]:
+            waits_beside.execute("DO 0")
+        self._committing = None
+        try:
+            transaction.connection.receive()
+        except NoRoom as error:
+            yield self._refused_for_room(transaction, error)
+        else:
+            yield transaction.ended(tick, outcomes)
+
+    def drain(self) -> Iterator[Writes]:
+        """Wait until everything that was taken has ended, but for what waits for somebody else's lock."""
+        while not self.is_idle or self._held:
+            yield from self.settle()
+            yield from self._follow()
+
+    def _follow(self) -> Iterator[Writes]:
+        """The COMMIT before has ended: take what was held for it, and commit what is open."""
+        held, self._held = self._held, []
+        yield from self._take(held)
+        if self._open is not None and self._committing is None:
+            yield from self._commit_open()
+
+    def _take(self, due: list[DueWrite]) -> Iterator[Writes]:
+        due = self._hold_back(due)
         if not due:
-            return []
+            return
+        if self._open is None:
+            self._open = self._begin()
+        try:
+            self._open.add(due)
+        except (StatementRefused, TryAgain, NoRoom) as error:
+            yield from self._do_again(error)
+            return
+        if self._committing is None:
+            yield from self._commit_open()
+
+    def _hold_back(self, due: list[DueWrite]) -> list[DueWrite]:
+        """Those that may be taken now. A client's writes are applied in his order: not before one of the same user that waits."""
+        locked = {each.write.uid for each in self._locked}
+        held = {each.write.uid for each in self._held}
+        if self._committing is not None:
+            held |= self._committing.transaction.uids
+        if not locked and not held:
+            return due
+        self._locked += [each for each in due if each.write.uid in locked]
+        self._held += [each for each in due if each.write.uid in held and each.write.uid not in locked]
+        return [each for each in due if each.write.uid not in locked and each.write.uid not in held]
+
+    def _begin(self) -> WriteTransaction:
+        busy = self._committing.transaction.connection if self._committing is not None else None
+        connection = next(each for each in self._connections if each is not busy)
+        return WriteTransaction(connection, self._ownership, self._users, self.generation)
+
+    def _commit_open(self) -> Iterator[Writes]:
+        """Take the tick, send COMMIT, and put the answers together while the database is at it."""
+        transaction, self._open = self._open, None
+        assert transaction is not None
+        try:
+            tick = self._take_tick(transaction.connection)
+        except NoRoom as error:
+            yield self._refused_for_room(transaction, error)
+            return
+        store.send_commit(transaction.connection)
+        self._committing = _Committing(transaction, tick, transaction.outcomes())
+
+    def _take_tick(self, connection: Connection) -> int:
+        return store.take_tick(connection, self._instance, self._epoch, self.generation)
+
+    # -- when the database refuses something
+
+    def _do_again(self, error: Exception) -> Iterator[Writes]:
+        """Roll back what is open, and do it again with nothing beside it: what it met may have been our own COMMIT's lock."""
+        transaction, self._open = self._open, None
+        assert transaction is not None
+        self._roll_back(transaction)
+        yield from self.settle()
+        yield from self._alone(transaction.due, are_new=not isinstance(error, Duplicate))
+
+    def _alone(self, due: list[DueWrite], are_new: bool = True) -> Iterator[Writes]:
         writes = [each.write for each in due]
         try:
-            return [self._try(writes)]
+            yield from self._try(due, are_new)
         except (StatementRefused, TryAgain) as error:
             # One of them is poisonous, or meets a lock: alone it fails alone, or waits alone.
             if len(due) > 1:
                 half = len(due) // 2
-                return [*self._write(due[:half]), *self._write(due[half:])]
-            if isinstance(error, StatementRefused):
-                return [self._none([], writes, Refused(str(error)))]
-            self._locked += due
-            return []
+                yield from self._alone(due[:half], are_new)
+                yield from self._alone(self._not_locked(due[half:]), are_new)
+            elif isinstance(error, StatementRefused):
+                yield self._none([], writes, Refused(str(error)))
+            else:
+                self._locked += due
         except NoRoom as error:
-            return [self._none([], writes, MasterDown(f"the master cannot write: {error}"))]
+            yield self._none([], writes, MasterDown(f"the master cannot write: {error}"))
+
+    def _not_locked(self, due: list[DueWrite]) -> list[DueWrite]:
+        locked = {each.write.uid for each in self._locked}
+        self._locked += [each for each in due if each.write.uid in locked]
+        return [each for each in due if each.write.uid not in locked]
+
+    def _try(self, due: list[DueWrite], are_new: bool) -> Iterator[Writes]:
+        """One transaction from its beginning to its end. What it raises says that it was rolled back."""
+        if not due:
+            return
+        for attempt in range(TRIES):
+            transaction = self._begin()
+            try:
+                transaction.add(due, are_new)
+            except Duplicate:
+                # Look, and decide anew. In a new transaction: in this one, ids of ours that went in before the known one would seem
+                # to be known as well.
+                self._roll_back(transaction)
+                are_new = False
+            except TryAgain:
+                self._roll_back(transaction)
+                if attempt == TRIES - 1:
+                    raise
+            except (StatementRefused, NoRoom):
+                self._roll_back(transaction)
+                raise
+            else:
+                self._open = transaction
+                yield from self._commit_open()
+                yield from self.settle()
+                return
+        raise TryAgain("a batch was begun anew too often")
+
+    def _roll_back(self, transaction: WriteTransaction) -> None:
+        transaction.forget_users()
+        store.roll_back(transaction.connection)
+
+    def _refused_for_room(self, transaction: WriteTransaction, error: NoRoom) -> Writes:
+        self._roll_back(transaction)
+        return self._none([], [each.write for each in transaction.due], MasterDown(f"the master cannot write: {error}"))
 
     def _none(self, expired: list[int], refused: list[Write] | None = None, error: DBSvrError | None = None) -> Writes:
         sentence = [(write.request_id, error.code, str(error)) for write in refused or []] if error else []
         return Writes(self.generation, 0, 0.0, 0, [], sentence, expired)
-
-    def _try(self, writes: list[Write]) -> Writes:
-        for attempt in range(TRIES):
-            started_at = time.monotonic()
-            try:
-                tick, outcomes, refused, purges = self._transaction(writes)
-            except TryAgain:
-                store.roll_back(self._connection)
-                if attempt == TRIES - 1:
-                    raise
-            except (StatementRefused, NoRoom):
-                store.roll_back(self._connection)
-                raise
-            else:
-                return Writes(self.generation, tick, (time.monotonic() - started_at) * 1000, purges, outcomes, refused, [])
-        raise AssertionError("unreachable: the last try raises")
-
-    def _transaction(self, writes: list[Write]) -> tuple[int, list[Outcome], list[Refusal], int]:
-        try:
-            return self._try_transaction(writes, are_new=True)
-        except Duplicate:
-            # Event ids are new, nearly always, so they are not asked for. Here one was not: now look, and decide anew. In a new
-            # transaction: in this one, ids of ours that went in before the known one would seem to be known as well.
-            store.roll_back(self._connection)
-            return self._try_transaction(writes, are_new=False)
-
-    def _try_transaction(self, writes: list[Write], are_new: bool) -> tuple[int, list[Outcome], list[Refusal], int]:
-        connection = self._connection
-        tick = store.begin_write(connection, self._instance, self._epoch, self.generation)
-        loaded = store.load(connection, self._instance, {write.uid for write in writes})
-        ours, refused = self._fence(writes, loaded.owned)
-        if not ours:
-            store.commit(connection)
-            return tick, [], refused, 0
-        known = {} if are_new else store.load_events(connection, ((write.uid, write.event_id) for write in ours))
-        outcomes, more_refused, purges = self._apply_and_commit(ours, loaded, known)
-        return tick, outcomes, [*refused, *more_refused], purges
-
-    def _fence(self, writes: list[Write], owned: list[SegmentRow]) -> tuple[list[Write], list[Refusal]]:
-        """Those whose users we own, which is held so until the transaction ends; and a refusal for each of the others (INV 12)."""
-        rows = [row for row in owned if self._ownership.is_possessed(row)]
-        ours, refused = [], []
-        for write in writes:
-            if any(row.first <= write.uid <= row.last for row in rows):
-                ours.append(write)
-            else:
-                refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
-        return ours, refused
-
-    def _apply_and_commit(
-        self, writes: list[Write], loaded: Loaded, results: dict[tuple[int, str], bytes]
-    ) -> tuple[list[Outcome], list[Refusal], int]:
-        """`results`: of the events that were applied before. Raises Duplicate when there are more of those."""
-        now = time.time_ns() // 1_000_000
-        outcomes: list[Outcome] = []
-        refused: list[Refusal] = []
-        events: list[AppliedEvent] = []
-        changed: dict[int, User] = {}
-        purges: dict[tuple[int, str], Purge] = {}
-        for write in writes:
-            user, key = loaded.users[write.uid], (write.uid, write.event_id)
-            base_version = user.version
-            known = results.get(key)
-            if known is None:
-                try:
-                    result = _apply(user, write, now)
-                except BadArgument as error:
-                    refused.append((write.request_id, error.code, str(error)))
-                    continue
-                results[key] = result
-                events.append(AppliedEvent(write.uid, write.event_id, result))
-                changed[user.uid] = user
-            for node in write.nodes:
-                purges[user.uid, node] = Purge(user.uid, user.version, node)
-            nodes = write.nodes
-            if nodes or user.uid in loaded.purges:
-                # Also those of the user's earlier writes in this very batch: they are no nearer to being done.
-                nodes = loaded.purges[user.uid] = sorted({*nodes, *loaded.purges.get(user.uid, ())})
-            answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation), nodes)
-            outcomes.append((write.request_id, known is None, answer))
-        store.save_and_commit(self._connection, self.generation, changed.values(), events, purges.values(), now)
-        return outcomes, refused, len(purges)
-
-
-def _apply(user: User, write: Write, now_ms: int) -> bytes:
-    if write.is_clear:
-        clear(user)
-        return b"[]"
-    # The front has checked what it sends.
-    return encode_results(apply_changes(user, decode_changes(write.changes), now_ms))

@@ -268,7 +268,7 @@ def writes_always_first() -> None:
 
     def writing(self: Any) -> bool:
         self._beat_if_due()
-        return self._write(self._queues.finish.drain(self._run_id, 0, self._settings.batch)) or step(self)
+        return self._write(self._queues.finish.drain(self._run_id, 0, self._batches.room)) or step(self)
 
     _Life._step = writing  # type: ignore[method-assign]
 
@@ -309,13 +309,13 @@ def stops_in_transaction() -> None:
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 8
-    load = store.load
+    send_commit = store.send_commit
 
-    def stopping(*rest: Any) -> Any:
+    def stopping(*rest: Any) -> None:
         _stop_myself()
-        return load(*rest)
+        send_commit(*rest)
 
-    store.load = stopping
+    store.send_commit = stopping
 
 
 # --- a replica's worker

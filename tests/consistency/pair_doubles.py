@@ -20,9 +20,9 @@ def plain_fence() -> None:
 
 def no_fence() -> None:
     """What the front has accepted is written, whoever owns the user by then."""
-    from workers.write_batches import WriteBatches
+    from workers.write_transaction import WriteTransaction
 
-    WriteBatches._fence = lambda self, writes, owned: (writes, [])  # type: ignore[assignment,method-assign]
+    WriteTransaction._fence = lambda self, writes, owned: list(writes)  # type: ignore[method-assign]
 
 
 def without_lease() -> None:

@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from deploy.local.private_stack import PrivateStack
+from tasksys_site.configuration import Segment
 from tests.stack.task_client import new_event_id
-from workers import store
+from tests.stack.waiting import eventually
+from workers import segment_rows, store
 from workers.database import Connection
-from workers.messages import Write
+from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import decode_write_answer
 from workers.timelines import Known
-from workers.write_batches import DueWrite, WriteBatches
+from workers.write_batches import WriteBatches
+from workers.write_transaction import DueWrite
 
 CHANGES = b'[{"task":1,"period":"once","op":"add","value":1}]'
 NEVER_MS = 2**62
 
 
 @pytest.fixture
-def connection(make_stack: Callable[..., PrivateStack]) -> Connection:
-    """As the only worker of DBSvr a: its own are stopped."""
+def connections(make_stack: Callable[..., PrivateStack]) -> Iterator[list[Connection]]:
+    """Three, as the only worker of DBSvr a: its own are stopped."""
     stack = make_stack()
     for process in (stack.master_worker, stack.front):
         process.stop()
     databases = stack.configuration().databases
-    return Connection(databases.master[0], databases.accounts.workers, databases)
+    opened = [Connection(databases.master[0], databases.accounts.workers, databases) for _ in range(3)]
+    yield opened
+    for each in opened:
+        each.close()
 
 
-def batches_of(connection: Connection) -> WriteBatches:
-    claim, ownership = store.claim_instance(connection, "a", Known()), Ownership("a", True, {})
-    return WriteBatches(connection, ownership, claim.epoch, claim.timeline.generation)
+@pytest.fixture
+def connection(connections: list[Connection]) -> Connection:
+    """To look at what was written."""
+    return connections[2]
+
+
+@pytest.fixture
+def batches(connections: list[Connection]) -> WriteBatches:
+    claim, ownership = store.claim_instance(connections[0], "a", Known()), Ownership("a", True, {})
+    segment_rows.fill(connections[0], [Segment(name="all", first=1, last=2**63 - 1, home="a")], 2_000)
+    return WriteBatches(connections[0], connections[1], ownership, claim.epoch, claim.timeline.generation)
+
+
+def committed(batches: WriteBatches, due: list[DueWrite]) -> list[Writes]:
+    return [*batches.write(due, time.monotonic()), *batches.drain()]
 
 
 def write(number: int, uid: int, event_id: str) -> DueWrite:
@@ -41,46 +59,150 @@ def write(number: int, uid: int, event_id: str) -> DueWrite:
 
 
 def test_a_known_event_at_the_end_of_a_large_batch_leaves_the_others_to_be_applied(
-    connection: Connection, monkeypatch: pytest.MonkeyPatch
+    batches: WriteBatches, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ids before it went into the table with an earlier statement: they must not be taken for known ones."""
     monkeypatch.setattr(store, "STATEMENT_BYTES", 1)
-    batches = batches_of(connection)
     known, uid = new_event_id(), 6_100_000_000
-    batches.write([write(1, uid, known)], time.monotonic())
+    committed(batches, [write(1, uid, known)])
 
-    (frame,) = batches.write([write(2, uid + 1, new_event_id()), write(3, uid + 2, new_event_id()), write(4, uid, known)], time.monotonic())
+    (frame,) = committed(batches, [write(2, uid + 1, new_event_id()), write(3, uid + 2, new_event_id()), write(4, uid, known)])
 
     assert [applied for _, applied, _ in frame.outcomes] == [True, True, False]
     users = store.load(connection, "a", {uid, uid + 1, uid + 2}).users
     assert [users[each].version for each in sorted(users)] == [1, 1, 1]
-    connection.close()
 
 
-def test_purge_rows_are_committed_with_their_write_and_named_until_they_are_done(connection: Connection) -> None:
-    batches, uid = batches_of(connection), 6_100_000_010
+def test_purge_rows_are_committed_with_their_write_and_named_until_they_are_done(batches: WriteBatches, connection: Connection) -> None:
+    uid = 6_100_000_010
     first = DueWrite(Write(1, uid, new_event_id(), CHANGES, False, ["n2"]), NEVER_MS)
     second = DueWrite(Write(2, uid, new_event_id(), CHANGES, False, ["*"]), NEVER_MS)
 
-    (frame,) = batches.write([first], time.monotonic())
+    (frame,) = committed(batches, [first])
     assert frame.purges == 1
     assert decode_write_answer(frame.outcomes[0][2]).purge == ["n2"]
-    (frame,) = batches.write([second], time.monotonic())
+    (frame,) = committed(batches, [second])
     assert decode_write_answer(frame.outcomes[0][2]).purge == ["*", "n2"]
 
     rows = connection.execute("SELECT node, version FROM cache_purge WHERE uid = %s ORDER BY id", (uid,))
     assert rows == [("n2", 1), ("*", 2)]
-    connection.close()
 
 
-def test_a_write_also_names_what_an_earlier_one_of_its_batch_has_to_purge(connection: Connection) -> None:
+def test_a_write_also_names_what_an_earlier_one_of_its_batch_has_to_purge(batches: WriteBatches, connection: Connection) -> None:
     """It may be answered first, and who reads then at that node must not find the copy from before both."""
-    batches, uid = batches_of(connection), 6_100_000_020
+    uid = 6_100_000_020
     first = DueWrite(Write(1, uid, new_event_id(), CHANGES, False, ["n2"]), NEVER_MS)
     second = DueWrite(Write(2, uid, new_event_id(), CHANGES, False, []), NEVER_MS)
     third = DueWrite(Write(3, uid + 1, new_event_id(), CHANGES, False, []), NEVER_MS)
 
-    (frame,) = batches.write([first, second, third], time.monotonic())
+    (frame,) = committed(batches, [first, second, third])
 
     assert [decode_write_answer(answer).purge for _, _, answer in frame.outcomes] == [["n2"], ["n2"], []]
-    connection.close()
+
+
+def test_the_next_batch_is_made_while_one_is_being_committed_and_follows_it(batches: WriteBatches, connection: Connection) -> None:
+    uid = 6_100_000_030
+    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+    assert batches.fileno() is not None, "the first is in its COMMIT"
+    frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
+    frames += batches.write([write(3, uid + 2, new_event_id())], time.monotonic())
+    frames += batches.drain()
+
+    numbers = [[number for number, _, _ in frame.outcomes] for frame in frames]
+    assert sorted(number for each in numbers for number in each) == [1, 2, 3]
+    assert [frame.tick for frame in frames] == sorted({frame.tick for frame in frames})
+    assert batches.is_idle
+    assert connection.execute("SELECT uid, version FROM user_state WHERE uid BETWEEN %s AND %s", (uid, uid + 2)) == [
+        (uid, 1),
+        (uid + 1, 1),
+        (uid + 2, 1),
+    ]
+
+
+def test_a_users_next_write_waits_for_the_end_of_the_one_before(batches: WriteBatches) -> None:
+    uid = 6_100_000_040
+    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+
+    frames += batches.write([write(2, uid, new_event_id()), write(3, uid + 1, new_event_id())], time.monotonic())
+    frames += batches.drain()
+
+    answers = {number: decode_write_answer(answer) for frame in frames for number, _, answer in frame.outcomes}
+    assert [answers[number].base_version for number in (1, 2, 3)] == [0, 1, 0]
+    assert [answers[number].snapshot.version for number in (1, 2, 3)] == [1, 2, 1]
+    ticks = {number: frame.tick for frame in frames for number, _, _ in frame.outcomes}
+    assert ticks[1] < ticks[2]
+
+
+def test_writes_of_one_user_in_one_batch_each_answer_the_state_after_themselves(batches: WriteBatches) -> None:
+    uid = 6_100_000_050
+
+    (frame,) = committed(batches, [write(1, uid, new_event_id()), write(2, uid + 1, new_event_id()), write(3, uid, new_event_id())])
+
+    answers = [decode_write_answer(answer) for _, _, answer in frame.outcomes]
+    assert [(answer.base_version, answer.snapshot.version, answer.snapshot.tasks[0].progress) for answer in answers] == [
+        (0, 1, 1),
+        (0, 1, 1),
+        (1, 2, 2),
+    ]
+
+
+def test_a_known_event_beside_a_commit_answers_its_first_results_and_the_others_are_applied(
+    batches: WriteBatches, connection: Connection
+) -> None:
+    known, uid = new_event_id(), 6_100_000_060
+    committed(batches, [write(1, uid, known)])
+    frames = list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
+
+    frames += batches.write([write(3, uid + 2, new_event_id()), write(4, uid, known)], time.monotonic())
+    frames += batches.drain()
+
+    applied = {number: is_new for frame in frames for number, is_new, _ in frame.outcomes}
+    assert applied == {2: True, 3: True, 4: False}
+    rows = connection.execute("SELECT version FROM user_state WHERE uid BETWEEN %s AND %s ORDER BY uid", (uid, uid + 2))
+    assert rows == [(1,), (1,), (1,)]
+
+
+def test_what_was_rolled_back_is_not_remembered(batches: WriteBatches, connections: list[Connection]) -> None:
+    uid = 6_100_000_070
+    committed(batches, [write(1, uid, new_event_id())])
+    connections[2].execute("BEGIN")
+    connections[2].execute("SELECT * FROM user_state WHERE uid = %s FOR UPDATE", (uid,))
+
+    assert committed(batches, [write(2, uid, new_event_id())]) == [], "it waits for the lock"
+
+    connections[2].execute("COMMIT")
+    (frame,) = eventually(lambda: committed(batches, []))
+    answer = decode_write_answer(frame.outcomes[0][2])
+    assert (answer.base_version, answer.snapshot.version, answer.snapshot.tasks[0].progress) == (1, 2, 2)
+
+
+def test_users_are_read_anew_when_the_segment_was_somebody_elses_meanwhile(batches: WriteBatches, connection: Connection) -> None:
+    uid = 6_100_000_080
+    committed(batches, [write(1, uid, new_event_id())])
+    connection.execute("UPDATE segment_owner SET owner = 'b', epoch = epoch + 1")
+    connection.execute("UPDATE user_state SET version = 7 WHERE uid = %s", (uid,))
+    connection.execute("UPDATE segment_owner SET owner = 'a', epoch = epoch + 1")
+    ((segment, epoch),) = connection.execute("SELECT segment, epoch FROM segment_owner")
+    batches._ownership.possess(segment, epoch)
+
+    (frame,) = committed(batches, [write(2, uid, new_event_id())])
+
+    assert decode_write_answer(frame.outcomes[0][2]).base_version == 7
+
+
+def test_a_superseded_worker_commits_nothing_of_what_it_has_made(
+    batches: WriteBatches, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uid = 6_100_000_090
+    committed(batches, [write(1, uid, new_event_id())])
+    monkeypatch.setattr(batches, "go_on", lambda: iter(()))  # as if the COMMIT took long
+    list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
+    list(batches.write([write(3, uid, new_event_id())], time.monotonic()))
+    list(batches.settle())
+    assert not batches.is_idle
+    store.claim_instance(connection, "a", Known())
+
+    with pytest.raises(store.Superseded):
+        list(batches.drain())
+
+    assert connection.execute("SELECT version FROM user_state WHERE uid = %s", (uid,)) == [(1,)]

@@ -1,0 +1,58 @@
+"""Users as this life's own writes have left them: who writes again soon need not be read again.
+
+Pure. It may be relied on for as long as nobody else can have written them: the segments that we own stand under the same epochs as
+when the user was kept, and the bump that follows finds our own worker epoch (see docs/protocol.md). Bounded by records, not by users,
+since a user may have thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from workers.changes import User
+from workers.messages import SegmentRow
+
+MOST_RECORDS = 100_000
+"""Some 40 MB."""
+
+
+class KnownUsers:
+    def __init__(self, most_records: int = MOST_RECORDS) -> None:
+        self._most = most_records
+        self._users: dict[int, User] = {}  # who was written longest ago comes first
+        self._records = 0
+        self._owned: Sequence[SegmentRow] = ()
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def are_owned_as_before(self, owned: Sequence[SegmentRow]) -> bool:
+        """Whether the segments that a transaction holds are those of before; if not, everybody is forgotten."""
+        if owned == self._owned:
+            return True
+        self._owned = owned
+        self._users.clear()
+        self._records = 0
+        return False
+
+    def take(self, uids: Iterable[int]) -> dict[int, User]:
+        """Those of them that are known, to be written: they are given back by `keep`, or forgotten."""
+        found = {}
+        for uid in uids:
+            user = self._users.pop(uid, None)
+            if user is not None:
+                self._records -= 1 + len(user.tasks)
+                found[uid] = user
+        return found
+
+    def keep(self, users: Iterable[User]) -> None:
+        """What was taken or read, as it will be when the transaction is committed."""
+        for user in users:
+            self._users[user.uid] = user
+            self._records += 1 + len(user.tasks)
+        while self._records > self._most:
+            oldest = self._users.pop(next(iter(self._users)))
+            self._records -= 1 + len(oldest.tasks)
+
+    def forget(self, uids: Iterable[int]) -> None:
+        self.take(uids)
