@@ -54,6 +54,10 @@ class PairRules:
     others_read_by_a_lock: bool = True
     let_go_before_giving: bool = True
     change_of_master_is_a_takeover: bool = True
+    known_ends_with_the_epoch: bool = True
+    """A user whom its own writes have left behind is taken as known only while it has owned him ever since."""
+    no_reads_beside_a_commit: bool = True
+    """The owner's worker does not ask the master while a COMMIT of its own is under way."""
 
 
 class Entry(NamedTuple):
@@ -97,6 +101,8 @@ class Svr(NamedTuple):
     """It gives its segment to the other: it accepts no write, and is sure of nothing."""
     has_claimed: bool = True
     """It writes to the master in reach."""
+    known: tuple[int, Events] | None = None
+    """The user as its last write has left him, and the epoch under which it did."""
 
 
 class PairRead(NamedTuple):
@@ -209,8 +215,11 @@ def _writes(state: PairState, scenario: PairScenario, rules: PairRules, svr: int
         else:
             yield PairStep(f"{name} begins a transaction for {it.event}", _with(state, svr, transaction=Transaction(it.event)))
     elif transaction.loaded is None:
-        loaded = _with(state, svr, transaction=transaction._replace(loaded=state.row.events))
-        yield PairStep(f"{name} loads the user: {_say(state.row.events)}", loaded)
+        if it.known is not None and (it.known[0] == state.row.epoch or not rules.known_ends_with_the_epoch):
+            events, words = it.known[1], "knows the user"
+        else:
+            events, words = state.row.events, "loads the user"
+        yield PairStep(f"{name} {words}: {_say(events)}", _with(state, svr, transaction=transaction._replace(loaded=events)))
     elif transaction.place < 0:
         if not _user_row_is_locked(state) and state.shown == len(state.log):
             is_known = it.event in transaction.loaded
@@ -223,8 +232,8 @@ def _writes(state: PairState, scenario: PairScenario, rules: PairRules, svr: int
             ended = _refused(state, svr, place)
             yield PairStep(f"the server ends {name}'s transaction, which idles too long", _with(ended, svr, transaction=None))
     elif transaction.place < state.shown:
-        tick, events = state.log[transaction.place].tick, state.log[transaction.place].events
-        told = _with(state, svr, transaction=None, event="", stamp=max(it.stamp, tick))._replace(
+        tick, events, epoch = (entry := state.log[transaction.place]).tick, entry.events, entry.epoch
+        told = _with(state, svr, transaction=None, event="", stamp=max(it.stamp, tick), known=(epoch, events))._replace(
             clients=put(state.clients, place, ACKNOWLEDGED),
             acknowledged=state.acknowledged | {it.event},
             seen=events if len(events) > len(state.seen) else state.seen,
@@ -324,9 +333,13 @@ def _answers(state: PairState, rules: PairRules) -> Iterator[PairStep]:
                 tick = max((entry.tick for entry in shown if entry.instance == read.svr), default=0)
                 if tick >= read.stamp:
                     yield _ended(state, place, shown[-1].events, f"replica {number} answers {name}")
-        # One worker writes and reads, one thing after the other: it asks nothing in the midst of its own transaction.
-        elif it.has_claimed and it.transaction is None and not (read.is_locking and _user_row_is_locked(state)):
+        elif it.has_claimed and _may_ask(it, rules) and not (read.is_locking and _user_row_is_locked(state)):
             yield _ended(state, place, state.row.events, f"the master answers {name}")
+
+
+def _may_ask(it: Svr, rules: PairRules) -> bool:
+    """Its worker reads beside a transaction that is being made, not beside a COMMIT."""
+    return it.transaction is None or it.transaction.place < 0 or not rules.no_reads_beside_a_commit
 
 
 def _ended(state: PairState, place: int, got: Events, sentence: str) -> PairStep:
@@ -363,7 +376,7 @@ def _promoted(state: PairState) -> PairState:
     reads = tuple(
         read._replace(must_see=read.must_see if read.must_see == events[: len(read.must_see)] else events) for read in state.reads
     )
-    svrs = tuple(it._replace(has_claimed=False, transaction=None, answer=None, is_sending=False) for it in state.svrs)
+    svrs = tuple(it._replace(has_claimed=False, transaction=None, answer=None, is_sending=False, known=None) for it in state.svrs)
     return state._replace(
         log=kept,
         shown=len(kept),
