@@ -1,0 +1,70 @@
+"""What is never changed again: revisions and the audit log."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Origin(models.TextChoices):
+    """On which path a revision was published."""
+
+    PAGE = "page", _("from the page")
+    API = "api", _("by the API")
+    SCHEDULE = "schedule", _("on schedule")
+    ROLL_BACK = "roll_back", _("roll back")
+    SWITCH = "switch", _("switched off or on at once")
+    COMMAND = "command", _("by a command")
+
+
+class Revision(models.Model):
+    """One immutable, numbered publication of everything. The numbers have no gaps."""
+
+    number = models.IntegerField(_("revision"), primary_key=True)
+    published_at = models.DateTimeField(_("published at"))
+    publisher = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    draft = models.OneToOneField("tasks.Draft", null=True, on_delete=models.PROTECT, related_name="revision")
+    origin = models.CharField(max_length=16, choices=Origin.choices)
+    reason = models.CharField(_("reason"), max_length=1000, blank=True)
+    rolls_back_to = models.IntegerField(null=True)
+    changes = models.JSONField(default=list)
+    """[{"kind", "key", "base", "document"}]: what it changed, for its page."""
+    etag = models.CharField(max_length=64)
+    configuration = models.BinaryField()
+    """The documents (config.documents.Configuration), gzip of JSON."""
+    bundle = models.BinaryField()
+    """What logic nodes take, gzip of JSON."""
+    bundle_bytes = models.IntegerField()
+
+    class Meta:
+        db_table = "config_revision"
+        verbose_name = _("revision")
+        verbose_name_plural = _("revisions")
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+class AuditEntry(models.Model):
+    """Who did what, with the state before and after. Written in the transaction of the deed; there is no way to change it here."""
+
+    at = models.DateTimeField(_("at"), auto_now_add=True, db_index=True)
+    who = models.CharField(_("who"), max_length=150, db_index=True)
+    """User name, `key:` and an API key's name, or `system`; kept as text, so that it outlives the account."""
+    action = models.CharField(_("action"), max_length=32, db_index=True)
+    kind = models.CharField(_("kind"), max_length=16, blank=True)
+    key = models.CharField(_("key"), max_length=64, blank=True, db_index=True)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    draft = models.IntegerField(null=True)
+    revision = models.IntegerField(null=True)
+    note = models.CharField(max_length=1000, blank=True)
+    address = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit log")
+        ordering = ["-id"]
