@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from datetime import datetime, timezone
 
+from apps.tasks.config.compile import compile_bundle, etag_of
+from apps.tasks.config.documents import Configuration
 from deploy.local.private_stack import PrivateStack
 from workers.protocol import PublishedBundle
 
@@ -43,3 +46,18 @@ def publish_numbers(stack: PrivateStack, *numbers: int) -> None:
     create_table(stack)
     for number in numbers:
         publish(stack, revision(number))
+
+
+def compiled(number: int) -> PublishedBundle:
+    """A bundle that the evaluator reads, without tasks."""
+    text = compile_bundle(
+        Configuration(),
+        numbers={},
+        uids={},
+        revision=number,
+        published_at=datetime(2026, 1, 1, tzinfo=timezone.utc),
+        previous=None,
+        in_flight="keep",
+        history_counts=False,
+    )
+    return PublishedBundle(number, etag_of(number, text), gzip.compress(text, 6, mtime=0))
