@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from apps.tasks.config import limits
+from apps.tasks.config.condition_rows import inspect_rows
 from apps.tasks.config.cycles import find_cycles
 from apps.tasks.config.documents import USER_ZONE, Configuration, Task, ValueType
 from apps.tasks.config.faults import PARTS, Fault, Inspection
-from apps.tasks.config.values import inspect_rows, nearest
+from apps.tasks.config.values import nearest
 
 ZONE_ATTRIBUTE = "zone"
 """The attribute in which a user's own time zone stands."""

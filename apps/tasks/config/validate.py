@@ -6,11 +6,12 @@ Pure. Types were checked when the documents were read (`reading`); this is about
 from __future__ import annotations
 
 from apps.tasks.config import limits
+from apps.tasks.config.condition_rows import note_wrong_type
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Configuration, EventType, UserList
 from apps.tasks.config.faults import PARTS, Fault, Inspection
 from apps.tasks.config.references import Known, inspect_order, inspect_references
 from apps.tasks.config.task_rules import check_length, check_range, inspect_task
-from apps.tasks.config.values import is_of_type, note_wrong_type
+from apps.tasks.config.values import is_of_type
 
 _MOST = {TASK: limits.MAX_TASKS, ATTRIBUTE: limits.MAX_ATTRIBUTES, EVENT: limits.MAX_EVENTS, LIST: limits.MAX_LISTS}
 
