@@ -5,20 +5,28 @@ Pure. Types were checked when the documents were read (`reading`); this is about
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from apps.tasks.config import limits
+from apps.tasks.config.condition_rows import note_wrong_type
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Configuration, EventType, UserList
 from apps.tasks.config.faults import PARTS, Fault, Inspection
 from apps.tasks.config.references import Known, inspect_order, inspect_references
 from apps.tasks.config.task_rules import check_length, check_range, inspect_task
-from apps.tasks.config.values import is_of_type, note_wrong_type
+from apps.tasks.config.values import is_of_type
 
 _MOST = {TASK: limits.MAX_TASKS, ATTRIBUTE: limits.MAX_ATTRIBUTES, EVENT: limits.MAX_EVENTS, LIST: limits.MAX_LISTS}
 
 
 def validate(
-    configuration: Configuration, live: Configuration | None = None, *, event_retention_s: int = limits.EVENT_RETENTION_S
+    configuration: Configuration,
+    live: Configuration | None = None,
+    *,
+    event_retention_s: int = limits.EVENT_RETENTION_S,
+    contents: Container[str] | None = None,
 ) -> list[Fault]:
-    """All faults and warnings. With `live` (what is published now) also those of the change itself."""
+    """All faults and warnings. With `live` (what is published now) also those of the change itself; with `contents` (the SHA-256 of
+    every list's contents that are stored) also lists whose uids are nowhere."""
     found: list[Fault] = []
     for kind, most in _MOST.items():
         count = len(configuration.of_kind(kind))
@@ -30,6 +38,8 @@ def validate(
         _inspect_event(name, event, Inspection(found, PARTS[EVENT], name))
     for name, user_list in configuration.lists.items():
         _inspect_list(name, user_list, Inspection(found, PARTS[LIST], name))
+        if contents is not None and user_list.sha256 not in contents:
+            Inspection(found, PARTS[LIST], name).note("contents_missing", "sha256")
     known = Known(configuration)
     for code, task in configuration.tasks.items():
         at = Inspection(found, PARTS[TASK], code)
@@ -83,18 +93,15 @@ def _inspect_list(key: str, user_list: UserList, at: Inspection) -> None:
 def _inspect_change(live: Configuration, configuration: Configuration, found: list[Fault]) -> None:
     for code in sorted(live.tasks.keys() - configuration.tasks.keys()):
         Inspection(found, PARTS[TASK], code).note("task_removed")
-    retyped = {
-        name: (old.type, new.type)
-        for name, old in live.attributes.items()
-        if (new := configuration.attributes.get(name)) is not None and new.type != old.type
-    }
-    for name, (old, new) in retyped.items():
+    for name, before in live.attributes.items():
+        after = configuration.attributes.get(name)
+        if after is None or after.type == before.type:
+            continue
         users = sorted(
             code
             for code, task in configuration.tasks.items()
             if not task.archived and any(row.attribute == name for rows in task.conditions for row in rows)
         )
         if users:
-            Inspection(found, PARTS[ATTRIBUTE], name).note(
-                "attribute_type_changed", "type", old=old, new=new, tasks=users[:5], count=len(users)
-            )
+            at = Inspection(found, PARTS[ATTRIBUTE], name)
+            at.note("attribute_type_changed", "type", old=before.type, new=after.type, tasks=users[:5], count=len(users))

@@ -103,7 +103,7 @@ def publish_revision_1(apps: Any, documents: dict[str, dict[str, Any]], numbers:
         reason="The tasks that were there before there were revisions.",
         change_count=len(changes),
         packed_changes=gzip.compress(to_json(changes), mtime=0),
-        etag=f"1-{hashlib.sha256(bundle).hexdigest()[:16]}",
+        etag=f'"1-{hashlib.sha256(bundle).hexdigest()[:16]}"',
         configuration=gzip.compress(to_json({"tasks": documents}), mtime=0),
         bundle=gzip.compress(bundle, mtime=0),
         bundle_bytes=len(bundle),
@@ -221,7 +221,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("kind", models.CharField(max_length=16)),
-                ("key", models.CharField(max_length=64)),
+                ("key", models.CharField(db_collation="utf8mb4_bin", max_length=64)),
                 ("base", models.JSONField(null=True)),
                 ("document", models.JSONField(null=True)),
                 ("changed_at", models.DateTimeField(auto_now=True)),
