@@ -15,7 +15,7 @@ import logging
 import time
 from collections.abc import Iterable
 
-from tasksys_site.configuration import Configuration, DBSvr
+from tasksys_site.configuration import Configuration
 from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
@@ -41,8 +41,10 @@ from workers.ownership import Ownership
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.revisions import Revisions
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
+from workers.traffic import Traffic
 from workers.write_batches import WriteBatches
 from workers.write_transaction import DueWrite
 
@@ -53,9 +55,11 @@ READ_PATIENCE_S = 0.01
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
+    traffic = Traffic()
+
     def live(place: Place, connection: Connection) -> None:
         with contextlib.closing(role.open(place.look.endpoint)) as second:
-            _Life(configuration.dbsvr, instance, stop, log, place, connection, second).live()
+            _Life(configuration, instance, stop, log, place, connection, second, traffic).live()
 
     role = MasterRole(instance, configuration.databases)
     probes = Probes(configuration.databases.master, role.look_at)
@@ -65,16 +69,18 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
 class _Life:
     def __init__(
         self,
-        settings: DBSvr,
+        configuration: Configuration,
         instance: str,
         stop: StopFlag,
         log: logging.Logger,
         place: Place,
         connection: Connection,
         second: Connection,
+        traffic: Traffic,
     ) -> None:
-        """`second`: on which the next transaction is made while one is being committed."""
-        self._settings = settings
+        """`second`: on which the next transaction is made while one is being committed. `traffic` outlives this life."""
+        self._traffic = traffic
+        self._settings = configuration.dbsvr
         self._instance = instance
         self._stop = stop
         self._log = log
@@ -84,6 +90,7 @@ class _Life:
         self._second = second
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
+        self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
@@ -108,7 +115,9 @@ class _Life:
         )
         if cause:
             ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
-        self._batches = WriteBatches(self._connection, self._second, ownership, claim.epoch, generation, self._settings.batch)
+        self._batches = WriteBatches(
+            (self._connection, self._second), ownership, claim.epoch, generation, self._traffic, self._settings.batch
+        )
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
@@ -124,6 +133,10 @@ class _Life:
                 self._say(self._batches.drain())
                 self._link.flush()
                 self._link.hold(self._keeper.look())
+            if self._revisions.is_due(time.monotonic()):
+                self._say(self._batches.drain())
+                self._link.flush()
+                self._link.hold(self._revisions.look())
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
@@ -177,8 +190,11 @@ class _Life:
         return self._write(queues.clear.drain(self._run_id, 0, self._batches.room))
 
     def _beat_if_due(self) -> None:
-        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000 or not self._batches.is_idle:
+        # What is under way brings a tick, too.
+        is_beat_due = self._batches.is_idle and time.monotonic() - self._last_commit_at >= self._settings.beat_ms / 1000
+        if not is_beat_due and not self._batches.is_traffic_due:
             return
+        self._say(self._batches.drain())
         self._last_commit_at = time.monotonic()
         self._link.flush()
         try:

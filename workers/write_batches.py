@@ -11,6 +11,7 @@ Says what became of each write in `Writes` frames; decides nothing about who is 
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,12 +21,15 @@ from workers.known_users import KnownUsers
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import DBSvrError, MasterDown, Refused
+from workers.traffic import Row, Traffic
 from workers.write_transaction import DueWrite, Outcome, WriteTransaction
 
 TRIES = 3
 """How often a batch that met a deadlock or a lock is tried as it is."""
 
 LOCKED_RETRY_S = 0.02
+TRAFFIC_AGAIN_S = 10.0
+"""After its table was not there, or locked."""
 KEPT_ALIVE_EVERY_S = 0.5
 """The server ends a transaction that idles for too long; the open one may have to wait for a slow disk."""
 
@@ -42,15 +46,22 @@ class WriteBatches:
     """The writing side of one life of a master worker: its epoch fences every transaction."""
 
     def __init__(
-        self, connection: Connection, second: Connection, ownership: Ownership, epoch: int, generation: int, most: int = 128
+        self,
+        connections: tuple[Connection, Connection],
+        ownership: Ownership,
+        epoch: int,
+        generation: int,
+        traffic: Traffic,
+        most: int = 128,
     ) -> None:
         """`most`: writes in one transaction."""
-        self._connections = (connection, second)
+        self._connections = connections
         self._ownership = ownership
         self._instance = ownership.instance
         self._epoch = epoch
         self._most = most
         self.generation = generation
+        self._traffic = traffic
         self._users = KnownUsers()
         self._open: WriteTransaction | None = None
         self._committing: _Committing | None = None
@@ -62,16 +73,36 @@ class WriteBatches:
             store.wait_for_no_row(each)
 
     def beat(self) -> int:
-        """Commit an empty transaction; its tick. Nothing may be under way. Raises NoRoom, Superseded, DatabaseGone."""
-        connection = self._connections[0]
+        """Commit a transaction that changes no user, with nothing under way; its tick. It takes the traffic along.
+
+        Raises NoRoom, Superseded, DatabaseGone.
+        """
+        now = time.monotonic()
+        rows = self._traffic.take(now) if self._traffic.is_due(now) else []
         try:
-            store.begin(connection)
-            tick = self._take_tick(connection)
-            store.commit(connection)
-        except (TryAgain, NoRoom):
-            store.roll_back(connection)
+            return self._commit_beat(rows)
+        except (TryAgain, NoRoom, StatementRefused) as error:
+            store.roll_back(self._connections[0])
+            self._traffic.give_back(rows, now + TRAFFIC_AGAIN_S)
+            if rows and not isinstance(error, NoRoom):
+                return self.beat()  # their table is not there yet, or locked: no beat waits for a figure
+            if isinstance(error, StatementRefused):
+                raise
             raise NoRoom("the beat was refused") from None
+
+    def _commit_beat(self, rows: list[Row]) -> int:
+        connection = self._connections[0]
+        store.begin(connection)
+        tick = self._take_tick(connection)
+        if rows:
+            store.add_traffic(connection, self._instance, rows, self._traffic.oldest_kept(rows[-1].day))
+        store.commit(connection)
         return tick
+
+    @property
+    def is_traffic_due(self) -> bool:
+        """A beat is to be made before its time: there is traffic to be written, also while one write follows the other."""
+        return self._traffic.is_due(time.monotonic())
 
     @property
     def room(self) -> int:
@@ -131,6 +162,7 @@ class WriteBatches:
         except NoRoom as error:
             yield self._refused_for_room(transaction, error)
         else:
+            self._traffic.note(transaction.day, transaction.begun, transaction.completed)
             yield transaction.ended(tick, outcomes)
 
     def drain(self) -> Iterator[Writes]:

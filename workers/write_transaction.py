@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from workers import store
@@ -55,6 +56,11 @@ class WriteTransaction:
         self._applied: list[_Applied] = []
         self._refused: list[Refusal] = []
         self._purges = 0
+        self.day = ""
+        """UTC, of the last write."""
+        self.begun: list[int] = []
+        """A task's number for each record that it has begun."""
+        self.completed: list[int] = []
         self.due: list[DueWrite] = []
         """All that were added, also those with which that failed."""
         self.uids: set[int] = set()
@@ -120,7 +126,7 @@ class WriteTransaction:
             known = results.get(key)
             if known is None:
                 try:
-                    result = _result(user, write, now)
+                    result = self._result(user, write, now)
                 except BadArgument as error:
                     self._refused.append((write.request_id, error.code, str(error)))
                     continue
@@ -136,11 +142,27 @@ class WriteTransaction:
             left[user.uid] -= 1
             snapshot = user_snapshot(user, self._generation) if left[user.uid] else None
             self._applied.append(_Applied(write, known is None, results[key], base_version, user, nodes, snapshot))
+        self.day = store.day_of(now)
         store.save(self.connection, self._generation, changed.values(), events, purges.values(), now)
         for user in users.values():
             user.touched.clear()
             user.cleared = False
         self._purges += len(purges)
+
+    def _result(self, user: User, write: Write, now_ms: int) -> bytes:
+        """What the write has done, as JSON."""
+        if write.is_clear:
+            clear(user)
+            return b"[]"
+        known = len(user.tasks)
+        # The front has checked what it sends.
+        results = apply_changes(user, decode_changes(write.changes), now_ms)
+        if (begun := len(user.tasks) - known) > 0:
+            self.begun += [task for task, _ in islice(reversed(user.tasks), begun)]  # new ones stand at the end
+        for each in results:
+            if each.completed_now:
+                self.completed.append(each.task)
+        return encode_results(results)
 
     def outcomes(self) -> list[Outcome]:
         """What the front is to hear once the COMMIT has ended well."""
@@ -159,11 +181,3 @@ def _outcome(applied: _Applied, generation: int) -> Outcome:
     snapshot = applied.snapshot or user_snapshot(applied.user, generation)
     write = applied.write
     return write.request_id, applied.is_new, write_answer(applied.is_new, applied.results, applied.base_version, snapshot, applied.purge)
-
-
-def _result(user: User, write: Write, now_ms: int) -> bytes:
-    if write.is_clear:
-        clear(user)
-        return b"[]"
-    # The front has checked what it sends.
-    return encode_results(apply_changes(user, decode_changes(write.changes), now_ms))

@@ -261,16 +261,15 @@ def shares_begun_queries() -> None:
 
 
 def writes_always_first() -> None:
-    """Reads and clears get no turn while writes wait."""
+    """Reads get no turn while writes wait."""
     from workers.master_db_svr import _Life
 
-    step = _Life._step
+    read = _Life._read
 
-    def writing(self: Any) -> bool:
-        self._beat_if_due()
-        return self._write(self._queues.finish.drain(self._run_id, 0, self._batches.room)) or step(self)
+    def reading(self: Any) -> bool:
+        return not self._queues.finish.depth() and read(self)
 
-    _Life._step = writing  # type: ignore[method-assign]
+    _Life._read = reading  # type: ignore[method-assign]
 
 
 def withheld_outcomes() -> None:

@@ -17,6 +17,7 @@ from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import decode_write_answer
 from workers.timelines import Known
+from workers.traffic import Traffic
 from workers.write_batches import WriteBatches
 from workers.write_transaction import DueWrite
 
@@ -47,7 +48,7 @@ def connection(connections: list[Connection]) -> Connection:
 def batches(connections: list[Connection]) -> WriteBatches:
     claim, ownership = store.claim_instance(connections[0], "a", Known()), Ownership("a", True, {})
     segment_rows.fill(connections[0], [Segment(name="all", first=1, last=2**63 - 1, home="a")], 2_000)
-    return WriteBatches(connections[0], connections[1], ownership, claim.epoch, claim.timeline.generation)
+    return WriteBatches((connections[0], connections[1]), ownership, claim.epoch, claim.timeline.generation, Traffic())
 
 
 def committed(batches: WriteBatches, due: list[DueWrite]) -> list[Writes]:
