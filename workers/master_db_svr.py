@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 
-from tasksys_site.configuration import Configuration, DBSvr
+from tasksys_site.configuration import Configuration
 from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
@@ -38,6 +38,7 @@ from workers.ownership import Ownership
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.revisions import Revisions
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
 from workers.write_batches import DueWrite, WriteBatches
@@ -50,7 +51,7 @@ READ_PATIENCE_S = 0.01
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
     def live(place: Place, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, log, place, connection).live()
+        _Life(configuration, instance, stop, log, place, connection).live()
 
     role = MasterRole(instance, configuration.databases)
     probes = Probes(configuration.databases.master, role.look_at)
@@ -58,8 +59,10 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
 
 
 class _Life:
-    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection) -> None:
-        self._settings = settings
+    def __init__(
+        self, configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection
+    ) -> None:
+        self._settings = configuration.dbsvr
         self._instance = instance
         self._stop = stop
         self._log = log
@@ -68,6 +71,7 @@ class _Life:
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
+        self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
@@ -107,6 +111,9 @@ class _Life:
             if boottime() >= self._keeper.next_look_at:
                 self._link.flush()
                 self._link.hold(self._keeper.look())
+            if self._revisions.is_due(time.monotonic()):
+                self._link.flush()
+                self._link.hold(self._revisions.look())
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
