@@ -41,6 +41,7 @@ from workers.queues import Queues
 from workers.revisions import Revisions
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
+from workers.traffic import Traffic
 from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
@@ -50,8 +51,10 @@ READ_PATIENCE_S = 0.01
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
+    traffic = Traffic()
+
     def live(place: Place, connection: Connection) -> None:
-        _Life(configuration, instance, stop, log, place, connection).live()
+        _Life(configuration, instance, stop, log, place, connection, traffic).live()
 
     role = MasterRole(instance, configuration.databases)
     probes = Probes(configuration.databases.master, role.look_at)
@@ -60,8 +63,17 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
 
 class _Life:
     def __init__(
-        self, configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection
+        self,
+        configuration: Configuration,
+        instance: str,
+        stop: StopFlag,
+        log: logging.Logger,
+        place: Place,
+        connection: Connection,
+        traffic: Traffic,
     ) -> None:
+        """`traffic` outlives this life."""
+        self._traffic = traffic
         self._settings = configuration.dbsvr
         self._instance = instance
         self._stop = stop
@@ -96,7 +108,7 @@ class _Life:
         )
         if cause:
             ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
-        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
+        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation, self._traffic)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
@@ -162,7 +174,7 @@ class _Life:
         return self._write(queues.clear.drain(self._run_id, 0, self._settings.batch))
 
     def _beat_if_due(self) -> None:
-        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
+        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000 and not self._batches.is_beat_due:
             return
         self._last_commit_at = time.monotonic()
         self._link.flush()
