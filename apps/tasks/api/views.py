@@ -101,7 +101,7 @@ class ExplainView(ApiView):
         try:
             return bundle_of_draft(draft)
         except (BadBundle, KeyError, ValueError) as error:
-            raise Problem("draft_has_faults", _("The draft has faults; check it first."), "#/draft") from error
+            raise Problem("invalid_configuration", _("The draft has faults; check it first."), "#/draft") from error
 
 
 class UserView(ApiView):
