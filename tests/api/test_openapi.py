@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from apps.tasks.config.documents import Period
 from tests.api.conftest import Caller
 
 
@@ -35,12 +36,13 @@ def test_the_calls_of_a_logic_server_are_described(schema: dict[str, Any]) -> No
         ("/api/v1/users/{uid}/tasks", "get"),
         ("/api/v1/users/{uid}/tasks/{code}/complete", "post"),
         ("/api/v1/users/{uid}", "delete"),
+        ("/api/v1/explain", "post"),
     }
     assert schema["components"]["securitySchemes"]["ApiKey"]["name"] == "Authorization"
 
 
 def test_real_answers_fit_the_schema(api: Caller, uid: int, make_task: Callable[..., Any], schema: dict[str, Any]) -> None:
-    daily, off = make_task(period="daily"), make_task(active=False)
+    daily, off = make_task(period=Period(kind="daily")), make_task(switched_off=True)
     complete = "/api/v1/users/{uid}/tasks/{code}/complete"
 
     for user in (uid, 2**63 - 1025):
@@ -62,7 +64,7 @@ def test_the_examples_fit_the_schema(schema: dict[str, Any]) -> None:
                     for example in content.get("examples", {}).values():
                         check(schema, path, method, int(status), media_type, example["value"])
                         found += 1
-    assert found == 3 + sum(len(call["responses"]) - 1 for methods in schema["paths"].values() for call in methods.values())
+    assert found == 4 + sum(len(call["responses"]) - 1 for methods in schema["paths"].values() for call in methods.values())
 
 
 def test_every_error_answer_is_a_problem_with_a_sentence(schema: dict[str, Any]) -> None:
