@@ -251,6 +251,7 @@ WARNED: list[tuple[str, dict[str, Any], str]] = [
     ("period/week_starts_on", {"period": Period(kind="daily", week_starts_on=2)}, "period_field_unused"),
     ("period/resets_at", {"period": Period(resets_at="04:00")}, "period_field_unused"),
     ("period/zone", {"period": Period(kind="daily", zone=USER_ZONE, fallback_zone="Asia/Shanghai")}, "fallback_zone_always"),
+    ("period/anchor", {"period": Period(kind="every_days", every_days=3)}, "anchor_missing"),
     ("target", {"kind": "tiers", "points": 0, "target": 3, "tiers": (Tier(target=1),)}, "tiers_field_unused"),
     ("points", {"kind": "tiers", "points": 3, "tiers": (Tier(target=1),)}, "tiers_field_unused"),
     ("distinct_by", {"distinct_by": "rival"}, "distinct_by_unused"),
@@ -431,15 +432,6 @@ def test_a_document_under_another_key_is_refused() -> None:
         ("/lists/u/name", "key_differs"),
         ("/tasks/x/code", "key_differs"),
     ]
-
-
-def test_a_list_whose_users_are_nowhere_is_refused() -> None:
-    configuration = a_configuration()
-
-    assert validate(configuration, contents={BETA.sha256}) == []
-    (fault,) = validate(configuration, contents=set())
-    assert (fault.pointer, fault.code, fault.level) == ("/lists/beta/sha256", "contents_missing", FAULT)
-    assert_said(fault)
 
 
 def test_too_many_documents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
