@@ -43,7 +43,7 @@ INSTALLED_APPS = [
     "apps.tasks",
     "apps.dbsvr",
     "apps.cachesync",
-    "axes",  # after apps.tasks, which hears of a failed login before a lock comes of it
+    "axes",
 ]
 
 MIDDLEWARE = [

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from apps.tasks.keys import KnownKey
 from apps.tasks.models import AuditEntry
+from tasksys_site.client_address import client_address
 
 Actor = AbstractBaseUser | KnownKey | AnonymousUser | None
 """Who does it: an operator, a program by its API key, or (None) the system itself."""
@@ -90,5 +91,5 @@ class RememberAddress:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with asked_from(request.META.get("REMOTE_ADDR", "")):
+        with asked_from(client_address(request)):
             return self._get_response(request)
