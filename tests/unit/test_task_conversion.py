@@ -158,7 +158,8 @@ def test_buttons_add_a_row_to_a_group_and_a_group() -> None:
     to_the_first = changed_by_button({**posted, "add": ["conditions:0"]})
     anew = changed_by_button({**posted, "add": ["conditions:new"]})
 
-    assert to_the_first is not None and anew is not None
+    assert to_the_first
+    assert anew
     assert [len(group["rows"]) for group in TaskEditor(full_task(), CONFIGURATION, to_the_first).groups] == [3, 2]
     assert [len(group["rows"]) for group in TaskEditor(full_task(), CONFIGURATION, anew).groups] == [2, 2, 1]
     assert changed_by_button(posted) is None

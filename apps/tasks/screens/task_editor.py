@@ -105,7 +105,7 @@ class TaskEditor:
     def is_valid(self) -> bool:
         """Whether a document can be made of it; whether that document makes sense is the validation's to say."""
         parts = (*([self.code] if self.code else []), self.form, *self._row_sets)
-        return all([part.is_valid() for part in parts])
+        return len([part for part in parts if not part.is_valid()]) == 0  # each judges its own, also after the first fault
 
     def edited(self) -> Task:
         """The task as the form has it. Only after `is_valid`."""
