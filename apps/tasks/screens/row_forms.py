@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
@@ -76,6 +77,11 @@ class TextRow(RowForm):
     link = forms.CharField(
         label=_("Link"), max_length=500, required=False, widget=widgets.Text(), help_text=_("What the button opens. Example: app://friends")
     )
+
+    @property
+    def has_known_language(self) -> bool:
+        """One of the pages' own languages: its name is its legend, nobody types it."""
+        return str(self["language"].value() or "") in dict(settings.LANGUAGES)
 
 
 class TierRow(RowForm):
