@@ -153,9 +153,13 @@ def running(spans: Iterable[Span], days: Days) -> list[int]:
     return list(itertools.accumulate(steps))[:-1]
 
 
+def monday_of(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
 def weeks_of(days: Days) -> list[tuple[date, int]]:
     """Each week's first day and how many of its days are shown."""
-    return [(first, len(list(each))) for first, each in itertools.groupby(days, key=lambda day: day - timedelta(days=day.weekday()))]
+    return [(first, len(list(each))) for first, each in itertools.groupby(days, key=monday_of)]
 
 
 def months_of(days: Days) -> list[tuple[date, int]]:
