@@ -18,7 +18,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from apps.tasks.forms import NewApiKeyForm, TaskForm
+from apps.tasks.forms import NewApiKeyForm
 from apps.tasks.keys import digest, new_key_text, prefix_of, revoke_api_key
 from apps.tasks.models import ApiKey, Task
 from apps.tasks.task_state import TaskState, state_of, tasks_in
@@ -41,23 +41,13 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(Task)
 class TaskAdmin(ModelAdmin):  # type: ignore[misc]
-    form = TaskForm
+    """The published tasks, to look at: they are changed in drafts."""
+
     list_display = ("shown_name", "shown_state", "shown_window", "period", "target", "points")
     list_filter = (StateFilter, "period")
     list_per_page = 50
-    search_fields = ("code", "name", "description")
-    search_help_text = _("Search by code, name or description")
-    readonly_fields = ("created_at", "updated_at")
-    actions = ("switch_on", "switch_off")
-    warn_unsaved_form = True
-    compressed_fields = True
-    fieldsets = (
-        (_("What users see"), {"fields": ("name", "description")}),
-        (_("How programs call it"), {"fields": ("code",)}),
-        (_("When"), {"fields": ("active", "starts_at", "ends_at", ("period", "time_zone"))}),
-        (_("What it takes and gives"), {"fields": (("target", "points"),)}),
-        (_("History"), {"fields": (("created_at", "updated_at"),), "classes": ("collapse",)}),
-    )
+    search_fields = ("code", "name")
+    search_help_text = _("Search by code or name")
 
     @display(description=_("task"), ordering="name", header=True)
     def shown_name(self, task: Task) -> list[str]:
@@ -78,36 +68,14 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
             return str(_("from %(start)s, no end")) % {"start": starts}
         return f"{starts} – {date_format(timezone.localtime(task.ends_at), MOMENT)}"
 
-    @action(description=_("Switch on"), permissions=["change"])
-    def switch_on(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
-        self._switch(request, queryset, active=True)
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
 
-    @action(description=_("Switch off"), permissions=["change"])
-    def switch_off(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
-        self._switch(request, queryset, active=False)
-
-    def _switch(self, request: HttpRequest, queryset: QuerySet[Task], active: bool) -> None:
-        # One by one: update() would send no signal, and logic nodes would learn of it late.
-        switched = 0
-        for task in queryset.exclude(active=active):
-            task.active = active
-            task.save(update_fields=["active", "updated_at"])
-            self.log_change(request, task, [{"changed": {"fields": ["active"]}}])
-            switched += 1
-        text = _("%(count)d switched on.") if active else _("%(count)d switched off.")
-        messages.success(request, text % {"count": switched})
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Task | None = None) -> tuple[str, ...]:
-        """Programs know a task by its code, so it stays."""
-        return (*self.readonly_fields, "code") if obj else self.readonly_fields
-
-    def get_fieldsets(self, request: HttpRequest, obj: Task | None = None) -> Any:
-        return self.fieldsets if obj else self.fieldsets[:-1]
+    def has_change_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
+        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
-        """Only before it starts: afterwards users' records refer to it, and switching it off is the way."""
-        may = bool(super().has_delete_permission(request, obj))
-        return may and obj is not None and obj.starts_at > timezone.now()
+        return False
 
 
 @admin.register(ApiKey)

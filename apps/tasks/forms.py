@@ -1,13 +1,12 @@
-"""The forms behind the admin's pages for tasks and keys."""
+"""The form behind the admin's page for a key, and the choices of time zones."""
 
 from __future__ import annotations
 
-from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from apps.tasks.models import ApiKey
 from apps.tasks.scopes import ADMIN, READ, WRITE
@@ -23,22 +22,6 @@ def time_zone_choices() -> list[tuple[str, str]]:
     """Region/City names first, as people look for them; the data base's aliases without a region behind them."""
     names = [name for name in available_timezones() if not name.startswith(("posix", "right", "Etc/", "SystemV"))]
     return [(name, name.replace("_", " ")) for name in sorted(names, key=lambda name: (name != "UTC", "/" not in name, name))]
-
-
-class TaskForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A select for the time zone: nobody spells them right."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "description" in self.fields:
-            self.fields["description"].widget.attrs["rows"] = 3
-        zone = self.fields.get("time_zone")
-        if zone is not None:
-            choices = time_zone_choices()
-            stored = self.instance.time_zone
-            if stored and stored not in dict(choices):
-                choices.append((stored, stored))
-            zone.widget = UnfoldAdminSelectWidget(choices=choices)
 
 
 class NewApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -11,6 +11,7 @@ from django.db import connections
 from apps.tasks.change_signals import TASKS
 from apps.tasks.decisions import CompiledTask
 from apps.tasks.models import Task
+from apps.tasks.periods import DAILY, ONCE
 from apps.tasks.watch import Held, watch
 
 log = logging.getLogger(__name__)
@@ -22,24 +23,27 @@ def compile_task(task: Task) -> CompiledTask:
         zone = ZoneInfo(task.time_zone)
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"time zone {task.time_zone!r} is not known here") from error
+    if task.period not in (ONCE, DAILY):
+        raise ValueError(f"period {task.period!r} is not known here")
+    texts = task.document.get("texts", {})
     return CompiledTask(
         number=task.id,
         code=task.code,
         name=task.name,
-        description=task.description,
+        description=next((text["description"] for text in texts.values() if text.get("description")), ""),
         period=task.period,
         zone=zone,
         starts_at=task.starts_at,
         ends_at=task.ends_at,
         target=task.target,
         points=task.points,
-        active=task.active,
+        active=not task.switched_off,
     )
 
 
 def _load_tasks() -> Mapping[str, CompiledTask]:
     tasks = {}
-    for task in Task.objects.order_by("code"):
+    for task in Task.objects.filter(archived=False).order_by("code"):
         try:
             tasks[task.code] = compile_task(task)
         except ValueError as error:

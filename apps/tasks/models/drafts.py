@@ -28,12 +28,17 @@ class Draft(models.Model):
     `edition` rises with each change of the draft: who approves, publishes or saves says which edition he has seen.
     """
 
-    editor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="drafts")
+    editor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="drafts")
+    """None: a program opened it."""
+    opened_by = models.CharField(_("opened by"), max_length=150)
+    """As in the audit log: a user name, or `key:` and an API key's name."""
     title = models.CharField(_("title"), max_length=200, blank=True)
     base_revision = models.IntegerField(_("based on revision"))
     """The revision that its items were last reconciled with. 0: nothing was published yet."""
     state = models.CharField(_("state"), max_length=16, choices=DraftState.choices, default=DraftState.EDITING)
     edition = models.IntegerField(default=1)
+    checked_edition = models.IntegerField(default=0)
+    """The edition that was last checked and found without a fault. 0: none was."""
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     changed_at = models.DateTimeField(_("changed at"), auto_now=True)
     asked_at = models.DateTimeField(_("review asked at"), null=True)
@@ -70,6 +75,10 @@ class Draft(models.Model):
             models.CheckConstraint(name="draft_scheduled_has_a_moment", condition=~Q(state="scheduled") | Q(publish_at__isnull=False)),
         ]
 
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_STATES
+
     def __str__(self) -> str:
         return self.title or str(_("Draft %(number)s") % {"number": self.pk})
 
@@ -86,7 +95,8 @@ class DraftItem(models.Model):
     base = models.JSONField(null=True)
     document = models.JSONField(null=True)
     changed_at = models.DateTimeField(auto_now=True)
-    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    """None: a program did."""
 
     class Meta:
         constraints = [
