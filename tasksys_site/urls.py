@@ -13,6 +13,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("favicon.ico", favicon),
+    path("admin/tasks/", include("apps.tasks.screens.more_urls")),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
     path("api/v1/", include("apps.tasks.api.urls")),
