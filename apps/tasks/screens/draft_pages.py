@@ -13,7 +13,6 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.tasks.config.faults import Fault, refusals
@@ -22,13 +21,13 @@ from apps.tasks.config.words import say_fault
 from apps.tasks.models import Draft
 from apps.tasks.models.drafts import OPEN_STATES, DraftState
 from apps.tasks.publishing import drafts, review
-from apps.tasks.publishing.errors import Refusal
+from apps.tasks.publishing.errors import Invalid, Refusal
 from apps.tasks.publishing.live import configuration_at
+from apps.tasks.publishing.main_action import Facts, main_action
 from apps.tasks.screens.change_sentences import address_of, changes_between
 from apps.tasks.screens.conflict_sentences import say_conflicts
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.screens.main_button import Facts, main_button
-from apps.tasks.screens.refusals import say_refusal
+from apps.tasks.publishing.words import say_failure, say_refusal
 from apps.tasks.screens.workplace import Workplace, editor_of, enter, open_draft_or_404, say_moment
 
 REVIEW, PUBLISH = "tasks.review_draft", "tasks.publish_draft"
@@ -63,7 +62,7 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         if draft.is_open
         else changes_between(configuration_at(draft.base_revision), _as_it_ended(draft), work.changed_keys)
     )
-    facts = _facts(request, work, draft, len(changes), len(conflicts), len(refusals(faults)))
+    facts = _facts(request, work, draft, len(changes), len(conflicts))
     return show(
         request,
         "draft.html",
@@ -71,7 +70,7 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         banner=work.banner(shows_links=False) if draft.is_open else None,
         draft=draft,
         editor=editor_of(draft),
-        button=main_button(facts),
+        button=main_action(facts),
         facts=facts,
         changes=changes[:MOST_CHANGES],
         more=max(0, len(changes) - MOST_CHANGES),
@@ -84,7 +83,7 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         may_edit=work.may_edit and draft.is_open,
         may_send_back=draft.state == DraftState.IN_REVIEW and (request.user.has_perm(REVIEW) or draft.editor_id == request.user.pk),
         publish_at=say_moment(draft.publish_at) if draft.publish_at else "",
-        failure=say_failure(draft),
+        failure=say_failure(draft.failure),
     )
 
 
@@ -94,7 +93,7 @@ def _as_it_ended(draft: Draft) -> Any:
     return drafts.reconciled(draft, base).on(base)
 
 
-def _facts(request: HttpRequest, work: Workplace, draft: Draft, changes: int, conflicts: int, faults: int) -> Facts:
+def _facts(request: HttpRequest, work: Workplace, draft: Draft, changes: int, conflicts: int) -> Facts:
     may_review = request.user.has_perm(REVIEW) and not review.may_not_approve(draft, request.user)
     revision = getattr(draft, "revision", None) if draft.state == DraftState.PUBLISHED else None
     is_waiting = draft.state == DraftState.IN_REVIEW
@@ -102,7 +101,6 @@ def _facts(request: HttpRequest, work: Workplace, draft: Draft, changes: int, co
         state=draft.state,
         changes=changes,
         conflicts=conflicts,
-        faults=faults,
         is_checked=draft.checked_edition == draft.edition,
         may_edit=work.may_edit,
         may_review=may_review,
@@ -128,16 +126,6 @@ def _names_with(permission: str, draft: Draft | None = None) -> tuple[str, ...]:
 
 def _fault_row(fault: Fault) -> dict[str, str]:
     return {"place": say_place(fault), "text": say_fault(fault), "address": address_of(fault.kind, fault.key) if fault.key else ""}
-
-
-def say_failure(draft: Draft) -> str:
-    """Why a scheduled publication was not done."""
-    return {
-        "": "",
-        "conflict": _("It was not published at its moment: a newer revision changed the same place."),
-        "invalid": _("It was not published at its moment: together with what is live by now it has faults."),
-        "nothing": _("It was not published at its moment: it made no difference to what was live."),
-    }.get(draft.failure, _("It was not published at its moment, because of a fault of the program. It stands in the log."))
 
 
 Deed = Callable[[HttpRequest, Draft, int], str]
@@ -170,9 +158,7 @@ def check(request: HttpRequest, draft: Draft, edition: int) -> str:
     faults = refusals(drafts.check(draft))
     if not faults:
         return _("No fault was found. Ask for a review next.")
-    return ngettext(
-        "%(count)d thing must be put right first. It stands below.", "%(count)d things must be put right first. They stand below.", len(faults)
-    ) % {"count": len(faults)}
+    raise Invalid(faults)
 
 
 @_deed(EDIT, "ask", "tasks-draft-ask")

@@ -21,7 +21,7 @@ from apps.tasks.publishing.errors import Conflicting, Invalid, Refusal, TooLate
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between
 from apps.tasks.screens.frame import screen, show
-from apps.tasks.screens.refusals import say_refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404, say_moment
 
 PUBLISH = "tasks.publish_draft"

@@ -30,7 +30,7 @@ from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.screens.refusals import say_refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.row_forms import TYPE_WORDS, RowForm, row_set
 from apps.tasks.screens.row_sets import Posted, with_row, without_rows
 from apps.tasks.screens.value_text import BadValue, text_of_value, value_from_text

@@ -25,7 +25,7 @@ from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between, changes_in
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
 from apps.tasks.screens.publish_pages import IN_FLIGHT, PUBLISH
-from apps.tasks.screens.refusals import say_refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.workplace import Workplace, enter, say_moment
 
 REVISIONS_A_PAGE = 50
