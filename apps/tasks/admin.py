@@ -1,12 +1,10 @@
-"""The admin's pages for operators: tasks, API keys, and Django's own users and groups in the same dress."""
+"""The admin's pages for operators: tasks and API keys. Users and groups are in `people.admin`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -16,11 +14,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from apps.tasks.forms import NewApiKeyForm
 from apps.tasks.keys import digest, new_key_text, prefix_of, revoke_api_key
 from apps.tasks.models import ApiKey, Task
+from apps.tasks.people import admin as people_admin  # noqa: F401  # registers accounts and roles
 from apps.tasks.task_state import TaskState, state_of, tasks_in
 
 MOMENT = "Y-m-d H:i"  # the same for every reader: 11/12 is a day in November here and in December there
@@ -141,19 +139,3 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         """Keys are revoked, not deleted: who could do what, and until when, stays known."""
         return False
-
-
-admin.site.unregister(User)
-admin.site.unregister(Group)
-
-
-@admin.register(User)
-class OperatorAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
-    form = UserChangeForm
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
-
-
-@admin.register(Group)
-class OperatorGroupAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
-    pass
