@@ -12,9 +12,9 @@ from apps.tasks.config.documents import Configuration, from_plain
 from apps.tasks.config.labels import document_label, field_label
 from apps.tasks.config.value_words import say_value
 from apps.tasks.models import Draft
+from apps.tasks.moments import say_moment
 from apps.tasks.publishing.reconciling import DocumentConflict
 from apps.tasks.screens.change_sentences import address_of
-from apps.tasks.screens.workplace import say_moment
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configurati
 from apps.tasks.config.words import say_fault
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal
+from apps.tasks.people.access import require
 from apps.tasks.screens import widgets
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
 from apps.tasks.publishing.words import say_refusal
@@ -172,8 +173,8 @@ def _page(request: HttpRequest, registry: Registry, name: str | None) -> HttpRes
     documents = work.configuration.of_kind(registry.kind)
     if name is not None and name not in documents:
         raise Http404(name)
-    if request.method == "POST" and not work.may_edit:
-        return show(request, "explain_no_right.html", _("You may not see this page"), status=403)
+    if request.method == "POST":
+        require(request, EDIT)
     document = registry.fresh("") if name is None else documents[name]
     posted: Posted | None = {key: [str(each) for each in values] for key, values in request.POST.lists()} if request.method == "POST" else None
     is_button = False

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from apps.tasks.config.words import say_fault
+from apps.tasks.people.roles import KILL_TASK
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Invalid, Refusal
 from apps.tasks.screens import widgets
@@ -20,16 +21,13 @@ from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.task_pages import name_of
 from apps.tasks.screens.workplace import Workplace
 
-KILL = "tasks.kill_task"
-
-
 class ReasonForm(forms.Form):
     reason = forms.CharField(
         label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
     )
 
 
-@screen(KILL)
+@screen(KILL_TASK)
 @require_http_methods(["GET", "HEAD", "POST"])
 def switch_task(request: HttpRequest, code: str) -> HttpResponse:
     work = Workplace(request)

@@ -27,6 +27,7 @@ from apps.tasks.config.words import say_fault
 from apps.tasks.models import Task as LiveTask
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import NotOpen, Stale
+from apps.tasks.people.access import require
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
 from apps.tasks.screens.previews import previews_of
 from apps.tasks.screens.row_sets import Posted
@@ -65,8 +66,8 @@ def one_task(request: HttpRequest, code: str) -> HttpResponse:
         if code not in work.live.tasks:
             raise Http404(code)
         task = work.live.tasks[code]
-    if request.method == "POST" and not work.may_edit:
-        return show(request, "explain_no_right.html", _("You may not see this page"), status=403)
+    if request.method == "POST":
+        require(request, EDIT)
     return _answer(request, work, task, is_new=False, title=name_of(task))
 
 
