@@ -14,6 +14,8 @@ urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("favicon.ico", favicon),
+    path("admin/tasks/", include("apps.tasks.screens.more_urls")),
+    path("admin/tasks/", include("apps.tasks.screens.edit_urls")),
     path("admin/me/", admin.site.admin_view(operator_settings), name="operator-settings"),
     path("admin/password_change/", admin.site.admin_view(change_own_password, cacheable=True)),
     path("admin/", admin.site.urls),

@@ -43,7 +43,7 @@ def _knots(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
                 if path:
                     lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[node])
                 if lowest[node] == number[node]:
-                    knot = []
+                    knot: list[str] = []
                     while not knot or knot[-1] != node:
                         knot.append(open_nodes.pop())
                         is_open.discard(knot[-1])

@@ -77,7 +77,10 @@ def _changes(kind: str, key: str, old: Document, new: Document) -> Iterator[Diff
 def _value(kind: str, key: str, path: tuple[str, ...], old: Any, new: Any) -> Iterator[Difference]:
     if _is_same(old, new):
         return
-    if isinstance(old, tuple) and isinstance(new, tuple):
+    if path == ("conditions",) and not (old and new):
+        # From everybody to some users, or back: that is one statement, however many groups it has.
+        yield Difference(kind, key, CHANGED, path, old, new)
+    elif isinstance(old, tuple) and isinstance(new, tuple):
         yield from _rows(kind, key, path, old, new)
     elif isinstance(old, msgspec.Struct) and type(old) is type(new) and not isinstance(old, _WHOLE_STRUCTS):
         for field in old.__struct_fields__:

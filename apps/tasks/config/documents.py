@@ -42,7 +42,7 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """What all documents have in common: an unknown field is a fault, a default is not written."""
 
 
-class Condition(_Document, kw_only=True):
+class Condition(_Document, frozen=True, kw_only=True):
     """One row: what is asked of one attribute of the user (or, in a feed, of the event)."""
 
     attribute: str
@@ -50,7 +50,7 @@ class Condition(_Document, kw_only=True):
     value: Any = None
 
 
-class Text(_Document, kw_only=True):
+class Text(_Document, frozen=True, kw_only=True):
     """What users read, in one language. `link` opens what is to be done."""
 
     name: str
@@ -59,14 +59,14 @@ class Text(_Document, kw_only=True):
     link: str = ""
 
 
-class Feed(_Document, kw_only=True):
+class Feed(_Document, frozen=True, kw_only=True):
     """Which events count: those of this type whose attributes satisfy every row of `where`."""
 
     event: str
     where: tuple[Condition, ...] = ()
 
 
-class Period(_Document, kw_only=True):
+class Period(_Document, frozen=True, kw_only=True):
     """How often. The key of a period is computed from the event's time.
 
     `once`: never again. `window`: once from `starts_at` to `ends_at` of the task. The others begin anew at `resets_at` ("HH:MM",
@@ -84,28 +84,28 @@ class Period(_Document, kw_only=True):
     anchor: date | None = None
 
 
-class Prerequisite(_Document, kw_only=True):
+class Prerequisite(_Document, frozen=True, kw_only=True):
     """Another task that must be completed (or claimed) first, in its own present period."""
 
     task: str
     state: Literal["completed", "claimed"] = "completed"
 
 
-class Tier(_Document, kw_only=True):
+class Tier(_Document, frozen=True, kw_only=True):
     """One step of a task with several: what it takes and gives. Points are those of this tier alone."""
 
     target: int
     points: int = 0
 
 
-class Streak(_Document, kw_only=True):
+class Streak(_Document, frozen=True, kw_only=True):
     """`length` periods in a row; up to `grace` missed ones between two do not break it."""
 
     length: int
     grace: int = 0
 
 
-class Claim(_Document, kw_only=True):
+class Claim(_Document, frozen=True, kw_only=True):
     """How the reward comes: by itself; when the user claims it (up to `grace_s` seconds after the period's end); `accept_first`:
     progress counts only from the moment at which the user has accepted the task, then the reward comes by itself."""
 
@@ -113,7 +113,7 @@ class Claim(_Document, kw_only=True):
     grace_s: int = 0
 
 
-class Caps(_Document, kw_only=True):
+class Caps(_Document, frozen=True, kw_only=True):
     """None: no cap. Completions by one user in a period; by all users, ever; by all users in a period; points given out in all."""
 
     per_user: int | None = None
@@ -122,7 +122,7 @@ class Caps(_Document, kw_only=True):
     points_budget: int | None = None
 
 
-class Release(_Document, kw_only=True):
+class Release(_Document, frozen=True, kw_only=True):
     """Who of the users has the task at all: nobody on a list of `deny`; everybody on a list of `allow`; of the rest the share
     `percentage_bp` (basis points), by murmur3 of salt and uid. A larger share keeps everybody who had the task. An empty salt means
     the task's code."""
@@ -133,7 +133,7 @@ class Release(_Document, kw_only=True):
     deny: tuple[str, ...] = ()
 
 
-class Task(_Document, kw_only=True):
+class Task(_Document, frozen=True, kw_only=True):
     """One thing that users may do. The window is half open: `starts_at` belongs to it, `ends_at` does not (both in UTC).
 
     `conditions` are groups of rows: all rows of a group must hold, and one group must; no group: everybody.
@@ -177,7 +177,7 @@ class Task(_Document, kw_only=True):
     archived: bool = False
 
 
-class Attribute(_Document, kw_only=True):
+class Attribute(_Document, frozen=True, kw_only=True):
     """One property of users that conditions may ask for. `source`: the profile system, or the caller, who passes it with a request.
 
     `default`: what counts when it is missing; none: it is unknown, and unknown never satisfies. `ttl_s`: how long a value of the
@@ -192,7 +192,7 @@ class Attribute(_Document, kw_only=True):
     ttl_s: int = 300
 
 
-class EventType(_Document, kw_only=True):
+class EventType(_Document, frozen=True, kw_only=True):
     """One kind of event that logic servers send, and the types of its attributes."""
 
     name: str
@@ -200,7 +200,7 @@ class EventType(_Document, kw_only=True):
     attributes: dict[str, ValueType] = {}
 
 
-class UserList(_Document, kw_only=True):
+class UserList(_Document, frozen=True, kw_only=True):
     """A list of users for gray releases. The uids stand elsewhere, under the SHA-256 of their text: one a line, ascending, each once,
     every line ended by a line feed."""
 
@@ -214,7 +214,7 @@ Document: TypeAlias = Task | Attribute | EventType | UserList
 TYPES: dict[str, type[Document]] = {TASK: Task, ATTRIBUTE: Attribute, EVENT: EventType, LIST: UserList}
 
 
-class Configuration(_Document, kw_only=True):
+class Configuration(_Document, frozen=True, kw_only=True):
     """Everything of one revision. Keys are the documents' own codes and names."""
 
     tasks: dict[str, Task] = {}
@@ -224,8 +224,13 @@ class Configuration(_Document, kw_only=True):
 
     def of_kind(self, kind: str) -> dict[str, Any]:
         """The documents of one kind by key."""
-        found: dict[str, Any] = {TASK: self.tasks, ATTRIBUTE: self.attributes, EVENT: self.events, LIST: self.lists}[kind]
-        return found
+        documents: dict[str, dict[str, Any]] = {
+            TASK: self.tasks,
+            ATTRIBUTE: self.attributes,
+            EVENT: self.events,
+            LIST: self.lists,
+        }
+        return documents[kind]
 
     def changed(self, changes: dict[tuple[str, str], Document | None]) -> Configuration:
         """A configuration with these documents (by kind and key) in place of its own; None takes one away."""
@@ -250,7 +255,7 @@ decode_configuration = msgspec.json.Decoder(Configuration).decode
 
 def to_plain(document: Document) -> dict[str, Any]:
     """As JSON holds it: what a draft's item stores."""
-    plain: dict[str, Any] = msgspec.to_builtins(document, order="deterministic")
+    plain: dict[str, Any] = msgspec.json.decode(encode(document))  # to_builtins would leave tuples, which equal no list
     return plain
 
 

@@ -94,7 +94,7 @@ class Inspection:
         self.found = found
         self.parts = parts
 
-    def note(self, code: str, *place: object, **params: Any) -> None:
+    def note(self, code: str, /, *place: object, **params: Any) -> None:
         self.found.append(Fault(pointer_to(*self.parts, *place), code, params))
 
     def inside(self, *place: object) -> Inspection:

@@ -93,7 +93,8 @@ def value_at(document: Plain | None, path: Path) -> Any:
 def with_value(document: Plain | None, path: Path, value: Any) -> Plain | None:
     """A copy with this value in this place; None takes it away."""
     if not path:
-        return _tidy(value)
+        whole: Plain | None = _tidy(value)
+        return whole
     changed = dict(document or {})
     inner = changed.get(path[0]) if len(path) > 1 else None
     below = with_value(inner if isinstance(inner, dict) else {}, path[1:], value) if len(path) > 1 else value

@@ -6,12 +6,14 @@ Pure. An archived task is over: what it refers to may go away, and nothing may w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from apps.tasks.config import limits
+from apps.tasks.config.condition_rows import inspect_rows
 from apps.tasks.config.cycles import find_cycles
 from apps.tasks.config.documents import USER_ZONE, Configuration, Task, ValueType
 from apps.tasks.config.faults import PARTS, Fault, Inspection
-from apps.tasks.config.values import inspect_rows, nearest
+from apps.tasks.config.values import nearest
 
 ZONE_ATTRIBUTE = "zone"
 """The attribute in which a user's own time zone stands."""
@@ -121,7 +123,7 @@ def inspect_order(tasks: Iterable[Task], found: list[Fault]) -> None:
         members.sort(key=lambda task: (task.position, task.code))
         if len(members) == 1:
             _at(members[0], found).note("sequence_alone", "sequence", sequence=name)
-        for before, task in zip(members, members[1:], strict=False):
+        for before, task in pairwise(members):
             if before.position == task.position:
                 _at(task, found).note("position_twice", "position", sequence=name, position=task.position, task=before.code)
             else:

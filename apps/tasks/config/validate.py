@@ -6,11 +6,12 @@ Pure. Types were checked when the documents were read (`reading`); this is about
 from __future__ import annotations
 
 from apps.tasks.config import limits
+from apps.tasks.config.condition_rows import note_wrong_type
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Configuration, EventType, UserList
 from apps.tasks.config.faults import PARTS, Fault, Inspection
 from apps.tasks.config.references import Known, inspect_order, inspect_references
 from apps.tasks.config.task_rules import check_length, check_range, inspect_task
-from apps.tasks.config.values import is_of_type, note_wrong_type
+from apps.tasks.config.values import is_of_type
 
 _MOST = {TASK: limits.MAX_TASKS, ATTRIBUTE: limits.MAX_ATTRIBUTES, EVENT: limits.MAX_EVENTS, LIST: limits.MAX_LISTS}
 
@@ -83,18 +84,15 @@ def _inspect_list(key: str, user_list: UserList, at: Inspection) -> None:
 def _inspect_change(live: Configuration, configuration: Configuration, found: list[Fault]) -> None:
     for code in sorted(live.tasks.keys() - configuration.tasks.keys()):
         Inspection(found, PARTS[TASK], code).note("task_removed")
-    retyped = {
-        name: (old.type, new.type)
-        for name, old in live.attributes.items()
-        if (new := configuration.attributes.get(name)) is not None and new.type != old.type
-    }
-    for name, (old, new) in retyped.items():
+    for name, before in live.attributes.items():
+        after = configuration.attributes.get(name)
+        if after is None or after.type == before.type:
+            continue
         users = sorted(
             code
             for code, task in configuration.tasks.items()
             if not task.archived and any(row.attribute == name for rows in task.conditions for row in rows)
         )
         if users:
-            Inspection(found, PARTS[ATTRIBUTE], name).note(
-                "attribute_type_changed", "type", old=old, new=new, tasks=users[:5], count=len(users)
-            )
+            at = Inspection(found, PARTS[ATTRIBUTE], name)
+            at.note("attribute_type_changed", "type", old=before.type, new=after.type, tasks=users[:5], count=len(users))
