@@ -255,7 +255,7 @@ decode_configuration = msgspec.json.Decoder(Configuration).decode
 
 def to_plain(document: Document) -> dict[str, Any]:
     """As JSON holds it: what a draft's item stores."""
-    plain: dict[str, Any] = msgspec.to_builtins(document, order="deterministic")
+    plain: dict[str, Any] = msgspec.json.decode(encode(document))  # to_builtins would leave tuples, which equal no list
     return plain
 
 

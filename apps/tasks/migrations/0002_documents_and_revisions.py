@@ -103,7 +103,7 @@ def publish_revision_1(apps: Any, documents: dict[str, dict[str, Any]], numbers:
         reason="The tasks that were there before there were revisions.",
         change_count=len(changes),
         packed_changes=gzip.compress(to_json(changes), mtime=0),
-        etag=f"1-{hashlib.sha256(bundle).hexdigest()[:16]}",
+        etag=f'"1-{hashlib.sha256(bundle).hexdigest()[:16]}"',
         configuration=gzip.compress(to_json({"tasks": documents}), mtime=0),
         bundle=gzip.compress(bundle, mtime=0),
         bundle_bytes=len(bundle),

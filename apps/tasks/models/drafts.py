@@ -57,7 +57,8 @@ class Draft(models.Model):
     rolls_back_to = models.IntegerField(null=True)
     """The draft brings back this revision's content."""
     failure = models.TextField(blank=True)
-    """Why a scheduled publication could not be done; the draft is then back with its editor."""
+    """Why a scheduled publication could not be done (`conflict`, `invalid`, `nothing`, `fault`; publishing.words says it); the draft is then
+    back with its editor."""
 
     class Meta:
         verbose_name = _("draft")

@@ -75,6 +75,7 @@ class Revision(_WrittenOnce):
     packed_changes = models.BinaryField()
     """`changes`, gzip of JSON: an import of ten thousand tasks would not fit into one packet otherwise."""
     etag = models.CharField(max_length=64)
+    """With its quotes, as HTTP sends it."""
     configuration = models.BinaryField()
     """The documents (config.documents.Configuration), gzip of JSON."""
     bundle = models.BinaryField()

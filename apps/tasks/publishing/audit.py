@@ -9,15 +9,17 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
 from apps.tasks.keys import KnownKey
 from apps.tasks.models import AuditEntry
+from apps.tasks.publishing.many_rows import as_json, insert_rows
 
 Actor = AbstractBaseUser | KnownKey | AnonymousUser | None
 """Who does it: an operator, a program by its API key, or (None) the system itself."""
 
 SYSTEM = "system"
-ROWS_AT_ONCE = 500
+FIELDS = ("at", "who", "action", "kind", "key", "before", "after", "draft", "revision", "note", "address")
 
 _address: ContextVar[str] = ContextVar("address", default="")
 
@@ -38,7 +40,7 @@ def account_of(actor: Actor) -> Any:
     return actor if isinstance(actor, AbstractBaseUser) else None
 
 
-def entry(
+def record(
     actor: Actor,
     action: str,
     kind: str = "",
@@ -48,9 +50,9 @@ def entry(
     draft: int | None = None,
     revision: int | None = None,
     note: str = "",
-) -> AuditEntry:
-    """A row that is not written yet."""
-    return AuditEntry(
+) -> None:
+    """Write one row."""
+    AuditEntry.objects.create(
         who=name_of(actor),
         action=action,
         kind=kind,
@@ -64,13 +66,18 @@ def entry(
     )
 
 
-def record(actor: Actor, action: str, **facts: Any) -> None:
-    """Write one row; `facts` as in `entry`."""
-    entry(actor, action, **facts).save()
-
-
-def record_all(entries: Iterable[AuditEntry]) -> None:
-    AuditEntry.objects.bulk_create(entries, batch_size=ROWS_AT_ONCE)
+def record_documents(
+    actor: Actor,
+    action: str,
+    changes: Iterable[tuple[str, str, Any, Any]],
+    draft: int | None = None,
+    revision: int | None = None,
+    note: str = "",
+) -> None:
+    """Write a row for each document: kind, key, before, after."""
+    shared = (draft, revision, note[:1000], _address.get())
+    first = (timezone.now(), name_of(actor), action)
+    insert_rows(AuditEntry, FIELDS, ((*first, kind, key, as_json(before), as_json(after), *shared) for kind, key, before, after in changes))
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db import transaction
+from django.conf import settings
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -23,6 +24,7 @@ from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
 from apps.tasks.publishing.errors import NotOpen, Stale, StaysTaken, UnknownDocument
 from apps.tasks.publishing.live import configuration_at, live_configuration, live_number
+from apps.tasks.publishing.many_rows import as_json, from_json, insert_rows
 from apps.tasks.publishing.reconciling import (
     DocumentConflict,
     Item,
@@ -34,13 +36,12 @@ from apps.tasks.publishing.reconciling import (
     reconcile_roll_back,
     with_authors,
 )
-
-ROWS_AT_ONCE = 500
+from apps.tasks.publishing.unhurried import unhurried
 
 
 def open_draft(user: Actor, title: str = "") -> Draft:
     """A new draft on top of what is live."""
-    with transaction.atomic():
+    with unhurried():
         draft = Draft.objects.create(
             editor=audit.account_of(user), opened_by=audit.name_of(user), title=title[:200], base_revision=live_number()
         )
@@ -63,11 +64,11 @@ def save_documents(
     draft: Draft, edition: int, changes: Mapping[Key, Document | None], user: Actor, *, seen: int | None = None, action: str = "save"
 ) -> Draft:
     """All of them or none, with an audit row for each: what bulk edits and imports do."""
-    with transaction.atomic():
+    with unhurried():
         take(draft, edition)
         was = configuration_at(draft.base_revision if seen is None else seen)
-        stored = {(item.kind, item.key): item for item in draft.items.all()}
-        entries, new, kept, dropped = [], [], [], []
+        stored = items_of(draft)
+        told, written, dropped = [], {}, []
         for (kind, key), document in changes.items():
             item = stored.get((kind, key))
             base, before = _base_and_before(item, kind, key, was, rebases=seen is not None)
@@ -76,27 +77,21 @@ def save_documents(
                 raise StaysTaken(f"the task {key} was published: it can be archived")
             if is_same(after, before):
                 continue
-            entries.append(audit.entry(user, action, kind, key, before, after, draft=draft.pk))
-            if is_same(after, base):
-                dropped += [item.pk] if item is not None else []
-                continue
-            if item is None:
-                item = DraftItem(draft=draft, kind=kind, key=key)
-                new.append(item)
-            else:
-                kept.append(item)
-            item.base, item.document, item.changed_by, item.changed_at = base, after, audit.account_of(user), timezone.now()
-        DraftItem.objects.filter(pk__in=dropped).delete()
-        DraftItem.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
-        for item in kept:
-            item.save()
-        if entries:
+            told.append((kind, key, before, after))
+            if not is_same(after, base):
+                written[(kind, key)] = Item(base, after)
+            elif item is not None:
+                dropped.append((kind, key))
+        for kind, key in dropped:
+            draft.items.filter(kind=kind, key=key).delete()
+        write_items(draft, written, user)
+        if told:
             change(draft, rolls_back_to=None)  # from now on it is no longer just what was live once
-            audit.record_all(entries)
+            audit.record_documents(user, action, told, draft=draft.pk)
     return draft
 
 
-def _base_and_before(item: DraftItem | None, kind: str, key: str, was: Configuration, rebases: bool) -> tuple[Any, Any]:
+def _base_and_before(item: Item | None, kind: str, key: str, was: Configuration, rebases: bool) -> tuple[Any, Any]:
     """What an edit is a change of, and what its form showed. A form that showed the draft merged with `was` is an edit of `was`,
     unless conflicts stood in it: those stay until they are resolved."""
     theirs = plain_at(was, kind, key)
@@ -111,7 +106,7 @@ def _base_and_before(item: DraftItem | None, kind: str, key: str, was: Configura
 
 def revert_document(draft: Draft, edition: int, kind: str, key: str, user: Actor) -> Draft:
     """The draft no longer changes this document. Raises UnknownDocument, Stale, NotOpen."""
-    with transaction.atomic():
+    with unhurried():
         take(draft, edition)
         item = draft.items.filter(kind=kind, key=key).first()
         if item is None:
@@ -124,7 +119,7 @@ def revert_document(draft: Draft, edition: int, kind: str, key: str, user: Actor
 
 def discard(draft: Draft, edition: int, user: Actor) -> Draft:
     """Nobody works on it any more; its items stay, to be looked at. Raises Stale, NotOpen."""
-    with transaction.atomic():
+    with unhurried():
         take(draft, edition)
         change(draft, state=DraftState.DISCARDED)
         audit.record(user, "discard", draft=draft.pk)
@@ -134,6 +129,25 @@ def discard(draft: Draft, edition: int, user: Actor) -> Draft:
 def changes_of(draft: Draft) -> list[DraftItem]:
     """The documents that the draft changes."""
     return list(draft.items.order_by("kind", "key"))
+
+
+def items_of(draft: Draft) -> dict[Key, Item]:
+    """The same as plain values: what is computed with."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT kind, `key`, base, document FROM tasks_draftitem WHERE draft_id = %s ORDER BY kind, `key`", [draft.pk])
+        return {(kind, key): Item(from_json(base), from_json(document)) for kind, key, base, document in cursor.fetchall()}
+
+
+def write_items(draft: Draft, items: Mapping[Key, Item], user: Actor) -> None:
+    """Put them into the draft, each in place of what it has for that document."""
+    account = audit.account_of(user)
+    number, now = None if account is None else account.pk, timezone.now()
+    insert_rows(
+        DraftItem,
+        ("draft", "kind", "key", "base", "document", "changed_at", "changed_by"),
+        ((draft.pk, kind, key, as_json(item.base), as_json(item.document), now, number) for (kind, key), item in items.items()),
+        replacing=True,
+    )
 
 
 def configuration_of(draft: Draft) -> Configuration:
@@ -146,17 +160,17 @@ def conflicts_of(draft: Draft) -> list[DocumentConflict]:
     """Where a newer revision and the draft changed the same, with who did that."""
     live = live_number()
     conflicts = reconciled(draft, configuration_at(live)).conflicts
-    return told(conflicts, draft.base_revision) if conflicts else []
+    return with_whom(conflicts, draft.base_revision) if conflicts else []
 
 
-def told(conflicts: list[DocumentConflict], since: int) -> list[DocumentConflict]:
+def with_whom(conflicts: list[DocumentConflict], since: int) -> list[DocumentConflict]:
     """The conflicts with who made the other change, in the revisions after `since`."""
     newer = Revision.objects.filter(number__gt=since).defer("configuration", "bundle")
     return with_authors(conflicts, [(each.number, each.published_by, each.published_at, each.changes) for each in newer])
 
 
 def reconciled(draft: Draft, live: Configuration) -> Reconciled:
-    items = {(item.kind, item.key): Item(item.base, item.document) for item in changes_of(draft)}
+    items = items_of(draft)
     if draft.rolls_back_to is None:
         return reconcile(items, live)
     return reconcile_roll_back(items, configuration_at(draft.base_revision), configuration_at(draft.rolls_back_to), live)
@@ -171,7 +185,7 @@ def resolve(
     Raises UnknownDocument when there is no such conflict, Stale, NotOpen.
     """
     place = tuple(path)
-    with transaction.atomic():
+    with unhurried():
         take(draft, draft.edition if edition is None else edition)
         number = live_number() if seen is None else seen
         live = configuration_at(number)
@@ -214,16 +228,17 @@ def check(draft: Draft) -> list[Fault]:
     """All faults and warnings of the whole that it would make. Remembers that this edition has none that would stop it."""
     live = live_configuration()
     merged = reconciled(draft, live)
-    faults = faults_of(merged.on(live))
+    faults = faults_of(merged.on(live), live)
     if not refusals(faults) and not merged.conflicts:
         Draft.objects.filter(pk=draft.pk, edition=draft.edition).update(checked_edition=draft.edition)
         draft.checked_edition = draft.edition
     return faults
 
 
-def faults_of(configuration: Configuration) -> list[Fault]:
-    """What validation says, and lists whose uids are not here."""
-    return [*validate(configuration), *missing_contents(configuration)]
+def faults_of(configuration: Configuration, live: Configuration) -> list[Fault]:
+    """What validation says of what is to become of `live`, and lists whose uids are not here."""
+    faults = validate(configuration, live, event_retention_s=settings.EVENT_RETENTION_DAYS * 86_400)
+    return [*faults, *missing_contents(configuration)]
 
 
 def missing_contents(configuration: Configuration) -> list[Fault]:

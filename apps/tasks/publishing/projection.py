@@ -9,17 +9,21 @@ from django.conf import settings
 
 from apps.tasks.config import documents
 from apps.tasks.models import Task, TaskCondition, TaskPrerequisite, TaskText
+from apps.tasks.publishing.many_rows import as_json, insert_rows
 
-ROWS_AT_ONCE = 500
+IDS_AT_ONCE = 1_000
 
 
 def project(changed: Mapping[str, documents.Task], revision: int) -> dict[str, int]:
     """Write these tasks' rows; the numbers of all tasks, by code. A new task gets its number here, and keeps it for ever."""
     numbers = dict(Task.objects.values_list("code", "id"))
-    rows = [Task(id=numbers.get(code), revision=revision, **columns(task)) for code, task in changed.items()]
-    updated = sorted(set(columns(next(iter(changed.values())))) - {"code"}) if changed else []
-    for each in ([row for row in rows if row.id is not None], [row for row in rows if row.id is None]):
-        Task.objects.bulk_create(each, batch_size=ROWS_AT_ONCE, update_conflicts=True, update_fields=[*updated, "revision"])
+    if not changed:
+        return numbers
+    rows = {code: {**columns(task), "revision": revision} for code, task in changed.items()}
+    fields = tuple(next(iter(rows.values())))
+    # With its number a row that is there keeps it, and takes none of those that new ones get.
+    insert_rows(Task, ("id", *fields), ((numbers[code], *row.values()) for code, row in rows.items() if code in numbers), replacing=True)
+    insert_rows(Task, fields, (tuple(row.values()) for code, row in rows.items() if code not in numbers))
     if any(code not in numbers for code in changed):
         numbers = dict(Task.objects.values_list("code", "id"))
     _replace_rows_of(changed, numbers)
@@ -47,7 +51,7 @@ def columns(task: documents.Task) -> dict[str, Any]:
         "percentage_bp": task.release.percentage_bp,
         "switched_off": task.switched_off,
         "archived": task.archived,
-        "document": documents.to_plain(task),
+        "document": documents.encode(task).decode(),
     }
 
 
@@ -59,23 +63,30 @@ def name_of(task: documents.Task) -> str:
 
 def _replace_rows_of(changed: Mapping[str, documents.Task], numbers: Mapping[str, int]) -> None:
     ids = [numbers[code] for code in changed]
-    texts, conditions, prerequisites = [], [], []
-    for code, task in changed.items():
-        number = numbers[code]
-        texts += [
-            TaskText(task_id=number, language=language, name=text.name, description=text.description)
-            for language, text in task.texts.items()
-        ]
-        conditions += [
-            TaskCondition(task_id=number, group=group, row=row, attribute=each.attribute, operator=each.operator, value=each.value)
+    for model in (TaskText, TaskCondition, TaskPrerequisite):
+        for first in range(0, len(ids), IDS_AT_ONCE):
+            model.objects.filter(task_id__in=ids[first : first + IDS_AT_ONCE])._raw_delete("default")
+    insert_rows(
+        TaskText,
+        ("task", "language", "name", "description"),
+        ((numbers[code], language, text.name, text.description) for code, task in changed.items() for language, text in task.texts.items()),
+    )
+    insert_rows(
+        TaskCondition,
+        ("task", "group", "row", "attribute", "operator", "value"),
+        (
+            (numbers[code], group, row, each.attribute, each.operator, as_json(each.value))
+            for code, task in changed.items()
             for group, rows in enumerate(task.conditions)
             for row, each in enumerate(rows)
-        ]
-        needed = {each.task: each.state for each in task.prerequisites}
-        prerequisites += [
-            TaskPrerequisite(task_id=number, needs_id=numbers[needs], state=state) for needs, state in needed.items() if needs in numbers
-        ]
-    for model, rows in ((TaskText, texts), (TaskCondition, conditions), (TaskPrerequisite, prerequisites)):
-        for first in range(0, len(ids), ROWS_AT_ONCE):
-            model.objects.filter(task_id__in=ids[first : first + ROWS_AT_ONCE])._raw_delete("default")
-        model.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE * 2)
+        ),
+    )
+    insert_rows(
+        TaskPrerequisite,
+        ("task", "needs", "state"),
+        (
+            (numbers[code], numbers[needs], state)
+            for code, task in changed.items()
+            for needs, state in {each.task: each.state for each in task.prerequisites}.items()
+        ),
+    )

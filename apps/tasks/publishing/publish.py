@@ -7,17 +7,17 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError
 from django.utils import timezone
 
 from apps.tasks.config.documents import TASK
 from apps.tasks.config.faults import refusals
-from apps.tasks.models import Draft, DraftItem, Revision
+from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import DraftState
 from apps.tasks.models.records import Origin
 from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
-from apps.tasks.publishing.drafts import ROWS_AT_ONCE, faults_of, reconciled, take, told
+from apps.tasks.publishing.drafts import faults_of, reconciled, take, with_whom, write_items
 from apps.tasks.publishing.errors import (
     Conflicting,
     Invalid,
@@ -31,6 +31,7 @@ from apps.tasks.publishing.errors import (
 from apps.tasks.publishing.live import configuration_at, live_number
 from apps.tasks.publishing.reconciling import what_rolls_back
 from apps.tasks.publishing.revisions import Live, alone, write_revision
+from apps.tasks.publishing.unhurried import unhurried
 
 log = logging.getLogger(__name__)
 
@@ -57,9 +58,9 @@ def _publish(live: Live, draft: Draft, user: Actor, origin: Origin | str) -> Rev
     """With the lock on publishing and on the draft."""
     merged = reconciled(draft, live.configuration)
     if merged.conflicts:
-        raise Conflicting(told(merged.conflicts, draft.base_revision))
+        raise Conflicting(with_whom(merged.conflicts, draft.base_revision))
     configuration = merged.on(live.configuration)
-    if faults := refusals(faults_of(configuration)):
+    if faults := refusals(faults_of(configuration, live.configuration)):
         raise Invalid(faults)
     is_roll_back = draft.rolls_back_to is not None
     revision = write_revision(
@@ -90,8 +91,8 @@ def schedule(
             raise TooLate(f"{at.isoformat()} has passed")
         merged = reconciled(draft, live.configuration)
         if merged.conflicts:
-            raise Conflicting(told(merged.conflicts, draft.base_revision))
-        if faults := refusals(faults_of(merged.on(live.configuration))):
+            raise Conflicting(with_whom(merged.conflicts, draft.base_revision))
+        if faults := refusals(faults_of(merged.on(live.configuration), live.configuration)):
             raise Invalid(faults)
         draft.state, draft.publish_at, draft.publisher, draft.failure = DraftState.SCHEDULED, at, audit.account_of(user), ""
         draft.reason, draft.in_flight, draft.history_counts = reason[:1000], in_flight, history_counts
@@ -102,7 +103,7 @@ def schedule(
 
 def cancel_schedule(draft: Draft, edition: int, user: Actor) -> Draft:
     """It stays approved and waits for nobody's moment. Raises NotScheduled, Stale, NotOpen."""
-    with transaction.atomic():
+    with unhurried():
         take(draft, edition)
         if draft.state != DraftState.SCHEDULED:
             raise NotScheduled(f"draft {draft.pk} is {draft.state}")
@@ -152,7 +153,7 @@ def _fire(draft: Draft) -> list[Revision]:
 
 
 def _put_back(draft: Draft, failure: str, error: Exception) -> None:
-    with transaction.atomic():
+    with unhurried():
         if _claim(draft, DraftState.EDITING, failure=failure, publish_at=None, reviewer=None, reviewed_at=None):
             audit.record(None, "schedule_failed", draft=draft.pk, note=str(error))
             log.warning("a scheduled draft could not be published", extra={"draft": draft.pk, "failure": failure, "error": error})
@@ -171,7 +172,7 @@ def roll_back(to: int, user: Actor, reason: str, *, seen: int | None = None) -> 
     """
     if not reason.strip():
         raise NoReason("a roll back needs a reason")
-    with transaction.atomic():
+    with unhurried():
         number = live_number() if seen is None else seen
         live, target = configuration_at(number), configuration_at(to)
         items = what_rolls_back(target, live)
@@ -188,13 +189,7 @@ def roll_back(to: int, user: Actor, reason: str, *, seen: int | None = None) -> 
             reason=reason[:1000],
             rolls_back_to=to,
         )
-        DraftItem.objects.bulk_create(
-            (
-                DraftItem(draft=draft, kind=kind, key=key, base=item.base, document=item.document, changed_by=account)
-                for (kind, key), item in items.items()
-            ),
-            batch_size=ROWS_AT_ONCE,
-        )
+        write_items(draft, items, user)
         audit.record(user, "open_roll_back", draft=draft.pk, note=reason, after={"rolls_back_to": to})
     return draft
 
@@ -218,7 +213,7 @@ def switch(code: str, off: bool, user: Actor, reason: str) -> Revision:
         if task.switched_off == off:
             raise NothingToPublish(f"the task {code} is switched {'off' if off else 'on'} already")
         configuration = live.configuration.changed({(TASK, code): msgspec.structs.replace(task, switched_off=off)})
-        if not off and (faults := refusals(faults_of(configuration))):
+        if not off and (faults := refusals(faults_of(configuration, live.configuration))):
             raise Invalid(faults)
         action = "switch_off" if off else "switch_on"
-        return write_revision(live, configuration, user, reason, Origin.SWITCH, in_flight="apply", action=action)
+        return write_revision(live, configuration, user, reason, Origin.SWITCH, action=action)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db import transaction
 from django.utils import timezone
 
 from apps.tasks.config.faults import refusals
@@ -12,17 +11,19 @@ from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
 from apps.tasks.publishing.drafts import check, conflicts_of, take
 from apps.tasks.publishing.errors import Conflicting, Invalid, NotAsked, NothingToPublish, OwnDraft
+from apps.tasks.publishing.unhurried import unhurried
 
 
 def ask(draft: Draft, edition: int, user: Actor) -> Draft:
     """Ask for a review. Raises NothingToPublish, Conflicting, Invalid, Stale, NotOpen."""
-    with transaction.atomic():
+    with unhurried():
         take(draft, edition)
         if not draft.items.exists():
             raise NothingToPublish(f"draft {draft.pk} changes nothing")
-        if conflicts := conflicts_of(draft):
+        faults = refusals(check(draft))
+        if draft.checked_edition != draft.edition and (conflicts := conflicts_of(draft)):
             raise Conflicting(conflicts)
-        if faults := refusals(check(draft)):
+        if faults:
             raise Invalid(faults)
         draft.state, draft.asked_at, draft.failure, draft.review_note = DraftState.IN_REVIEW, timezone.now(), "", ""
         draft.reviewer, draft.reviewed_at = None, None
@@ -33,7 +34,7 @@ def ask(draft: Draft, edition: int, user: Actor) -> Draft:
 
 def approve(draft: Draft, edition: int, user: Actor, note: str = "") -> Draft:
     """From now on this edition may be published. Raises OwnDraft, NotAsked, Stale, NotOpen."""
-    with transaction.atomic():
+    with unhurried():
         _take_for_review(draft, edition)
         if may_not_approve(draft, user):
             raise OwnDraft("who has changed a draft cannot approve it")
@@ -44,7 +45,7 @@ def approve(draft: Draft, edition: int, user: Actor, note: str = "") -> Draft:
 
 def send_back(draft: Draft, edition: int, user: Actor, note: str = "") -> Draft:
     """Back to its editor, with a note. Its own editor may do that too: he takes his question back."""
-    with transaction.atomic():
+    with unhurried():
         _take_for_review(draft, edition)
         _answer(draft, DraftState.EDITING, user, note)
         audit.record(user, "send_back", draft=draft.pk, note=note)

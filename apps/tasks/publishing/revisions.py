@@ -7,12 +7,12 @@ belongs to a revision is written under that lock: the bundle, the tasks' rows, t
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.tasks.change_signals import TASKS
@@ -27,14 +27,13 @@ from apps.tasks.publishing.lists import unpack
 from apps.tasks.publishing.live import live_configuration, live_number
 from apps.tasks.publishing.projection import project
 from apps.tasks.publishing.reconciling import changed_keys, plain_at
+from apps.tasks.publishing.unhurried import unhurried
 from apps.tasks.watch import watch
 
 REVISION = "revision"
 """The change counter that is locked by who publishes; its value is the newest revision's number."""
 COMPRESSED = 5
 """gzip's level: of 10,000 tasks a tenth is left, in a tenth of a second."""
-IDLE_S = 30
-"""How long a publication may compute between two statements before the database takes it for dead and frees its locks."""
 
 
 class Live(NamedTuple):
@@ -48,16 +47,9 @@ class Live(NamedTuple):
 def alone() -> Iterator[Live]:
     """A transaction in which nobody else publishes."""
     ChangeCounter.objects.get_or_create(name=REVISION)
-    with connection.cursor() as cursor:
-        cursor.execute("SET idle_transaction_timeout = %s", [IDLE_S])
-    try:
-        with transaction.atomic():
-            ChangeCounter.objects.select_for_update().get(name=REVISION)
-            number = live_number()
-            yield Live(number, live_configuration())
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SET idle_transaction_timeout = DEFAULT")
+    with unhurried():
+        ChangeCounter.objects.select_for_update().get(name=REVISION)
+        yield Live(live_number(), live_configuration())
 
 
 def write_revision(
@@ -110,28 +102,18 @@ def write_revision(
         bundle_bytes=len(bundle),
     )
     revision.save()
-    _record(user, action, changes, revision, draft)
+    audit.record_documents(
+        user,
+        action,
+        [(change["kind"], change["key"], change["base"], change["document"]) for change in changes],
+        draft=None if draft is None else draft.pk,
+        revision=number,
+        note=revision.reason,
+    )
     ChangeCounter.objects.filter(name=REVISION).update(value=number)
     ChangeCounter.raise_by_one(TASKS)
     transaction.on_commit(watch.wake)
     return revision
-
-
-def _record(user: Actor, action: str, changes: Sequence[dict[str, Any]], revision: Revision, draft: Draft | None) -> None:
-    audit.record_all(
-        audit.entry(
-            user,
-            action,
-            change["kind"],
-            change["key"],
-            change["base"],
-            change["document"],
-            draft=draft.pk if draft is not None else None,
-            revision=revision.number,
-            note=revision.reason,
-        )
-        for change in changes
-    )
 
 
 def bundle_of(number: int) -> bytes | None:
