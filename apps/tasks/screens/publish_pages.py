@@ -34,7 +34,10 @@ IN_FLIGHT = [
 
 class PublishForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="keep", widget=forms.RadioSelect()

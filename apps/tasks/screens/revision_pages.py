@@ -38,7 +38,10 @@ MOST_CHANGES = 200
 
 class RollBackForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="apply", widget=forms.RadioSelect()

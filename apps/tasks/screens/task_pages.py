@@ -108,7 +108,9 @@ def _save(request: HttpRequest, work: Workplace, editor: TaskEditor, title: str)
     return redirect("tasks-task", task.code)
 
 
-def _page(request: HttpRequest, work: Workplace, editor: TaskEditor, title: str, wrong: bool = False, stale: list[str] = []) -> HttpResponse:  # noqa: B006
+def _page(
+    request: HttpRequest, work: Workplace, editor: TaskEditor, title: str, wrong: bool = False, stale: list[str] = []
+) -> HttpResponse:  # noqa: B006
     draft = work.draft
     code = editor.task.code
     is_drafted = (TASK, code) in work.changed_keys
@@ -158,7 +160,9 @@ def _meaning(editor: TaskEditor, work: Workplace) -> dict[str, Any]:
 def task_codes(request: HttpRequest) -> HttpResponse:
     """Codes to choose a prerequisite from, for what is typed: options of a datalist."""
     typed = next((value for name, value in request.GET.items() if name.startswith("prerequisites-") and name.endswith("-task")), "")
-    found = LiveTask.objects.filter(archived=False, code__icontains=typed[:64]).order_by("code").values_list("code", "name")[:CODES_SUGGESTED]
+    found = (
+        LiveTask.objects.filter(archived=False, code__icontains=typed[:64]).order_by("code").values_list("code", "name")[:CODES_SUGGESTED]
+    )
     return render(request, "admin/tasks/task_codes.html", {"codes": found})
 
 
@@ -173,7 +177,6 @@ def _mark(task: Task) -> str:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() else None
-
 
 
 urlpatterns = [
