@@ -40,7 +40,9 @@ def _shown(conflict: DocumentConflict, item: Any, live: Configuration) -> Shown:
     kind, path = conflict.kind, conflict.path
     theirs = live.of_kind(kind).get(conflict.key)
     if path:
-        base, mine = (None if plain is None else from_plain(kind, plain) for plain in ((item.base, item.document) if item else (None, None)))
+        base, mine = (
+            None if plain is None else from_plain(kind, plain) for plain in ((item.base, item.document) if item else (None, None))
+        )
         said = [say_value(kind, path, _value_at(document, path)) for document in (base, mine, theirs)]
     else:
         said = [_("there is one") if value is not None else _("there is none") for value in (conflict.base, conflict.mine, conflict.theirs)]

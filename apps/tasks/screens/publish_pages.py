@@ -20,10 +20,10 @@ from apps.tasks.moments import say_moment
 from apps.tasks.people.roles import PUBLISH_DRAFT
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Conflicting, Invalid, Refusal, TooLate
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between
 from apps.tasks.screens.frame import screen, show
-from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404
 
 IN_FLIGHT = [
@@ -34,7 +34,10 @@ IN_FLIGHT = [
 
 class PublishForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="keep", widget=forms.RadioSelect()

@@ -18,17 +18,17 @@ from apps.tasks.config.documents import from_plain
 from apps.tasks.models import Revision
 from apps.tasks.models.records import Origin
 from apps.tasks.moments import say_moment
+from apps.tasks.people.access import require
+from apps.tasks.people.roles import PUBLISH_DRAFT, VIEW_REVISION
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Conflicting, Invalid, NotApproved, Refusal
 from apps.tasks.publishing.live import configuration_at
 from apps.tasks.publishing.reconciling import brought_back, what_rolls_back
-from apps.tasks.people.access import require
-from apps.tasks.people.roles import PUBLISH_DRAFT, VIEW_REVISION
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between, changes_in
 from apps.tasks.screens.frame import EDIT, screen, show
 from apps.tasks.screens.publish_pages import IN_FLIGHT
-from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.workplace import Workplace, enter
 
 REVISIONS_A_PAGE = 50
@@ -38,7 +38,10 @@ MOST_CHANGES = 200
 
 class RollBackForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="apply", widget=forms.RadioSelect()
