@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "apps.tasks.people.zone_and_language.ZoneOfOperator",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # looks at the answer alone: whether a login was refused because of a lock
+    "apps.tasks.publishing.audit.RememberAddress",
 ]
 
 TEMPLATES = [
