@@ -43,7 +43,7 @@ INSTALLED_APPS = [
     "apps.tasks",
     "apps.dbsvr",
     "apps.cachesync",
-    "axes",  # after apps.tasks, which hears of a failed login before a lock comes of it
+    "axes",
 ]
 
 MIDDLEWARE = [
@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "apps.tasks.people.zone_and_language.ZoneOfOperator",
+    "apps.tasks.publishing.audit.RememberAddress",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # looks at the answer alone: whether a login was refused because of a lock
     "apps.tasks.publishing.audit.RememberAddress",

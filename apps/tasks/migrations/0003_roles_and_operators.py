@@ -24,13 +24,11 @@ ROLES = {
 
 def create_roles(apps: Any, schema_editor: Any) -> None:
     alias = schema_editor.connection.alias
-    if alias != "default":  # the roles' tables are there alone
-        return
     # Django makes permissions after all migrations; on a fresh database there are none yet. It makes only what is missing.
     app = apps.get_app_config("tasks")
-    app.models_module, kept = True, app.models_module
+    app.models_module = True  # it asks for one, and an app as a migration sees it has none
     create_permissions(app, verbosity=0, interactive=False, using=alias, apps=apps)
-    app.models_module = kept
+    del app.models_module
 
     groups = apps.get_model("auth", "Group").objects.using(alias)
     permissions = apps.get_model("auth", "Permission").objects.using(alias).filter(content_type__app_label="tasks")
@@ -42,7 +40,7 @@ def create_roles(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tasks", "0001_tasks_and_keys"),
+        ("tasks", "0002_documents_and_revisions"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),

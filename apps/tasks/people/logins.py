@@ -1,12 +1,13 @@
 """What a login does besides: an entry in the audit log, and the operator's zone and language come along.
 
-Signals of Django and of django-axes; whatever way the login took.
+Signals of Django and of django-axes, so whatever way the login took.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from axes.signals import user_locked_out
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest
 
@@ -15,12 +16,9 @@ from apps.tasks.people.zone_and_language import settings_of
 
 
 def connect() -> None:
-    """Before django-axes connects its own: then a lock that is there when a login fails is an older one."""
     user_logged_in.connect(_logged_in, dispatch_uid="people-logged-in")
     user_logged_out.connect(_logged_out, dispatch_uid="people-logged-out")
     user_login_failed.connect(_failed, dispatch_uid="people-login-failed")
-    from axes.signals import user_locked_out  # importing it connects axes' receivers
-
     user_locked_out.connect(_locked, dispatch_uid="people-locked")
 
 
@@ -35,14 +33,16 @@ def _logged_out(sender: Any, request: HttpRequest, user: Any, **_unused: Any) ->
 
 
 def _failed(sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_unused: Any) -> None:
-    # Tries at a locked account are not noted: they could fill the log.
-    if request is None or getattr(request, "axes_locked_out", False):
-        return
-    request.noted_failure = True  # type: ignore[attr-defined]
-    name = str(credentials.get("username") or "")
-    note(LOGIN_FAILED, name, who=name or "?", request=request)
+    if request is not None and not _was_locked_before(request):
+        name = str(credentials.get("username") or "")
+        note(LOGIN_FAILED, name, who=name or "?", request=request)
 
 
 def _locked(sender: Any, request: HttpRequest, username: str | None, **_unused: Any) -> None:
-    if getattr(request, "noted_failure", False):  # it is this failure that locked it
+    if not _was_locked_before(request):  # it is this failure that locks it
         note(LOCKED, username or "", who=username or "?", request=request)
+
+
+def _was_locked_before(request: HttpRequest) -> bool:
+    """A try at a locked account is refused and not counted. It is not noted either: such tries could fill the log."""
+    return bool(getattr(request, "axes_locked_out", False)) and getattr(request, "axes_failures_since_start", None) is None

@@ -21,10 +21,12 @@ from apps.tasks.config.documents import Task as TaskDocument
 from apps.tasks.models import Draft, DraftItem, Task
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.screens.calendar_layout import Days, Span, clashes_of, lay_out, months_of, running, weeks_of
-from apps.tasks.screens.explain_addresses import task_address
+from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.frame import LOOK, screen, show
+from apps.tasks.screens.workplace import editor_of
 
 WEEKS = (4, 8, 13, 26)
+MOST_DRAFTS = 100
 MOST_SPANS = 400
 """More bars than this nobody can read: then the page says so, and filters help."""
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)
@@ -90,7 +92,8 @@ def calendar(request: HttpRequest) -> HttpResponse:
         ),
         zones=list(Task.objects.filter(archived=False).order_by("time_zone").values_list("time_zone", flat=True).distinct()),
         users_zone=USER_ZONE,
-        drafts=Draft.objects.filter(state__in=OPEN_STATES).select_related("editor")[:100],
+        drafts=[(draft, editor_of(draft)) for draft in Draft.objects.filter(state__in=OPEN_STATES).select_related("editor")[:MOST_DRAFTS]],
+        editor=editor_of(asked.draft) if asked.draft else "",
         earlier=asked.address(first=max(asked.first - step, FIRST_DAY)),
         later=asked.address(first=min(asked.first + step, LAST_DAY)),
         present=asked.address(first=_week_before(today)),
@@ -139,7 +142,7 @@ def _spans(asked: Asked, days: Days, now: datetime) -> tuple[list[Span], int]:
         Span(code, name or code, category, task_zone, starts_at, ends_at, state_at(now, starts_at, ends_at, off), group or "")
         for code, name, category, task_zone, starts_at, ends_at, off, group in shown.values_list(*columns)
     ]
-    named = [replace(span, state_word=str(STATE_WORDS[span.state]), address=task_address(span.code)) for span in (*fresh, *spans)]
+    named = [replace(span, state_word=str(STATE_WORDS[span.state]), address=address_of(TASK, span.code)) for span in (*fresh, *spans)]
     return named[:MOST_SPANS], count
 
 

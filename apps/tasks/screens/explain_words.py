@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_noop as _
 
 from apps.tasks.config import written
-from apps.tasks.config.documents import WHOLE, Condition
+from apps.tasks.config.documents import Condition
 from apps.tasks.config.value_words import say_condition
 from apps.tasks.evaluation.explanation import Check, Explanation
 
@@ -140,7 +140,7 @@ def _sentence(check: Check, outcome: str) -> str:
     if check.check == "cap":
         return gettext(_CAPS[check.about, outcome]) % places
     if check.check == "share":
-        places["share"] = written.percent(check.wanted) if hasattr(written, "percent") else f"{check.wanted * 100 / WHOLE:g} %"
+        places["share"] = written.percent(check.wanted)
     return gettext(_SENTENCES[check.check, outcome]) % places
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from apps.tasks.screens import audit, calendar
+from apps.tasks.screens import audit, calendar, explain
 
-urlpatterns = [*calendar.urlpatterns, *audit.urlpatterns]
+urlpatterns = [*calendar.urlpatterns, *audit.urlpatterns, *explain.urlpatterns]
