@@ -26,7 +26,7 @@ from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.explain_form import Asked, read_question
-from apps.tasks.screens.explain_sources import CannotBeExplained, Source, load_source, source_asked_for
+from apps.tasks.screens.explain_sources import CannotBeExplained, load_source, source_asked_for
 from apps.tasks.screens.explain_words import STATUS_WORDS, UNKNOWN, Said, say_because, say_checks
 from apps.tasks.screens.frame import EXPLAIN, screen, show
 from apps.tasks.screens.workplace import editor_of

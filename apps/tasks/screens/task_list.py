@@ -115,7 +115,7 @@ class TaskChangeList(ChangeList):
 class TaskAdmin(ModelAdmin):  # type: ignore[misc]
     """To look at, search and filter: tasks are changed in drafts, on pages of their own."""
 
-    list_display = ("shown_name", "shown_state", "shown_warnings", "shown_window", "period", "shown_started", "shown_completed", "points")
+    list_display = ("shown_name", "shown_state", "shown_warnings", "shown_window", "shown_traffic", "points")
     list_filter = (StateFilter, WarningFilter, CategoryFilter, "period")
     list_per_page = TASKS_A_PAGE
     list_max_show_all = TASKS_A_PAGE
@@ -179,23 +179,23 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
 
     @display(description=_("window"), ordering="starts_at")
     def shown_window(self, task: Task) -> SafeString:
-        starts = say_moment(task.starts_at, with_zone=False)
+        starts, period = say_moment(task.starts_at, with_zone=False), task.get_period_display()  # type: ignore[attr-defined]
         if task.ends_at is None:
-            return format_html('<span class="tk-window">{}</span>', _("from %(start)s, no end") % {"start": starts})
-        return format_html('<span class="tk-window">{} –<br>{}</span>', starts, say_moment(task.ends_at, with_zone=False))
+            window = _("from %(start)s, no end") % {"start": starts}
+        else:
+            window = _("%(start)s to %(end)s") % {"start": starts, "end": say_moment(task.ends_at, with_zone=False)}
+        return format_html('<span class="tk-window">{}</span><br><span class="tk-period">{}</span>', window, period)
 
-    @display(description=_("started, 7 days"))
-    def shown_started(self, task: Any) -> str:
-        return "?" if task.figures is None else f"{task.figures.started:,}"
-
-    @display(description=_("completed, 7 days"))
-    def shown_completed(self, task: Any) -> str:
+    @display(description=_("7 days"))
+    def shown_traffic(self, task: Any) -> SafeString | str:
         figures: Figures | None = task.figures
         if figures is None:
-            return "?"
+            return format_html('<abbr title="{}">?</abbr>', _("It is not known: no DBSvr has counted yet."))
+        started = _("%(count)s started") % {"count": f"{figures.started:,}"}
         if not figures.started:
-            return f"{figures.completed:,}"
-        return f"{figures.completed:,} ({100 * figures.completed / figures.started:.0f} %)"
+            return format_html("{}<br>{}", started, _("%(count)s completed") % {"count": f"{figures.completed:,}"})
+        share = {"count": f"{figures.completed:,}", "percent": f"{100 * figures.completed / figures.started:.0f}"}
+        return format_html("{}<br>{}", started, _("%(count)s completed (%(percent)s %%)") % share)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
