@@ -1,13 +1,13 @@
 """What is known of a user: his attributes, read as the types that the registry says they have.
 
-Pure. A value that is missing, or that is not of its type, is *unknown*: it is left out here, so that no comparison can ever meet it.
+Pure. A value that is missing, or that is not of its type, is *unknown*, and nothing is ever compared with it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from typing import Any, Literal, TypeAlias
@@ -17,8 +17,8 @@ from apps.tasks.config.documents import Attribute, ValueType
 Known: TypeAlias = Any
 """A value as comparisons take it: number, text, bool, microseconds since 1970 for a date, a tuple of ints for a version."""
 
-Values: TypeAlias = dict[str, Known]
-"""What is known, by attribute. What is not in it is unknown."""
+Values: TypeAlias = dict[str, Known | None]
+"""By attribute, every one that a condition asks for; None: unknown."""
 
 WhyUnknown: TypeAlias = Literal["missing", "wrong_type", "not_registered"]
 
@@ -96,27 +96,30 @@ READERS: dict[ValueType, Callable[[object], Known]] = {
 
 
 class Registry:
-    """The attributes that a bundle's conditions may ask for."""
+    """The attributes that a bundle's conditions may ask for. `asked`: those that they do ask for; one that is not registered is unknown."""
 
-    def __init__(self, attributes: Mapping[str, Attribute]) -> None:
+    def __init__(self, attributes: Mapping[str, Attribute], asked: Iterable[str] = ()) -> None:
+        """Raises NotOfType for a default that is not of its attribute's type."""
         self.attributes = attributes
         self._readers = [(name, READERS[each.type]) for name, each in attributes.items()]
-        self._defaults = {name: READERS[each.type](each.default) for name, each in attributes.items() if each.default is not None}
+        self._nothing_given: Values = dict.fromkeys(asked)
+        for name, each in attributes.items():
+            self._nothing_given[name] = None if each.default is None else READERS[each.type](each.default)
 
     def read(self, given: Mapping[str, object]) -> Values:
         """What is known of a user: a default stands in for what is missing, never for what is wrong."""
-        known = dict(self._defaults)
+        values = dict(self._nothing_given)
         for name, reader in self._readers:
             value = given.get(name)
             if value is not None:
                 try:
-                    known[name] = reader(value)
+                    values[name] = reader(value)
                 except NotOfType:
-                    known.pop(name, None)
-        return known
+                    values[name] = None
+        return values
 
     def why_unknown(self, name: str, given: Mapping[str, object]) -> WhyUnknown:
-        """Asked of an attribute that is not among the known ones."""
+        """Asked of an attribute whose value is None."""
         if name not in self.attributes:
             return "not_registered"
         return "missing" if given.get(name) is None else "wrong_type"
