@@ -22,6 +22,7 @@ PURGE_NOW, SWEEP, PURGE_NODE, PURGE_EVERYWHERE, PROBE_NODES, CHECK_COPIES, DELET
     f"apps.cachesync.tasks.{name}"
     for name in ("purge_now", "sweep", "purge_node", "purge_everywhere", "probe_nodes", "check_copies", "delete_old_checks")
 )
+FIRE_DUE = "apps.tasks.tasks.fire_due"
 
 configuration = load()
 _timeouts = {"socket_timeout": 1.0, "socket_connect_timeout": 1.0, "retry_on_timeout": False}
@@ -42,6 +43,7 @@ app.conf.update(
     task_default_queue="sample",
     task_routes={
         "apps.dbsvr.*": {"queue": "sample"},
+        "apps.tasks.*": {"queue": "sample"},
         CHECK_COPIES: {"queue": "sample"},
         DELETE_OLD_CHECKS: {"queue": "sample"},
         # Purges have a worker of their own: nothing else may keep them waiting.
@@ -56,6 +58,7 @@ app.conf.update(
         "sweep-purges": {"task": SWEEP, "schedule": 1.0, "options": {"expires": 2}},
         "probe-cache-nodes": {"task": PROBE_NODES, "schedule": 1.0, "options": {"expires": 2}},
         "check-copies": {"task": CHECK_COPIES, "schedule": 1.0, "options": {"expires": 2}},
+        "fire-due-drafts": {"task": FIRE_DUE, "schedule": 1.0, "options": {"expires": 2}},
         "delete-old-checks": {"task": DELETE_OLD_CHECKS, "schedule": 300.0, "options": {"expires": 280}},
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
     },
@@ -66,4 +69,4 @@ if configuration.canary.users:
         "schedule": float(configuration.canary.every_s),
         "options": {"expires": configuration.canary.every_s - 1},
     }
-app.autodiscover_tasks(["apps.dbsvr", "apps.cachesync"])
+app.autodiscover_tasks(["apps.dbsvr", "apps.cachesync", "apps.tasks"])

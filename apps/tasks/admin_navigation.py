@@ -24,6 +24,10 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "title": _("Tasks"),
             "items": [
                 link(_("Tasks"), "task_alt", reverse_lazy("admin:tasks_task_changelist"), "tasks.view_task"),
+                link(_("Drafts"), "edit_note", reverse_lazy("tasks-drafts"), "tasks.view_draft"),
+                link(_("Revisions"), "history", reverse_lazy("tasks-revisions"), "tasks.view_revision"),
+                link(_("Attributes"), "badge", reverse_lazy("tasks-attributes"), "tasks.view_task"),
+                link(_("Event types"), "bolt", reverse_lazy("tasks-events"), "tasks.view_task"),
                 link(_("API keys"), "key", reverse_lazy("admin:tasks_apikey_changelist"), "tasks.view_apikey"),
             ],
         },

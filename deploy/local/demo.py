@@ -14,21 +14,18 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import redis
 
 from deploy.local.answers import stats_of
-from deploy.local.demo_users import DEMO_USERS, change_of, demo_tasks, uid_of
+from deploy.local.demo_users import DEMO_USERS, DemoTask, change_of, demo_tasks, uid_of
 from deploy.local.front_client import front_client
 from deploy.local.mariadb import MariaDBServer
 from deploy.local.pieces import LocalStack
 from deploy.local.supervision import Supervisord
 from tasksys_site.configuration import DBSvr, Instance
 from workers.protocol import decode_snapshot, decode_write_answer, encode
-
-if TYPE_CHECKING:
-    from apps.tasks.decisions import CompiledTask
 
 CONNECTIONS = 4
 REQUESTS_PER_S = 1_500
@@ -39,7 +36,7 @@ IN_ONE_PIPELINE = 10
 class Load:
     """Reads and writes at a fixed rate until stopped; counts what it saw."""
 
-    def __init__(self, dbsvr: DBSvr, tasks: Sequence[CompiledTask]) -> None:
+    def __init__(self, dbsvr: DBSvr, tasks: Sequence[DemoTask]) -> None:
         self.counts: collections.Counter[str] = collections.Counter()
         self.last_error = ""
         self._tasks = tasks

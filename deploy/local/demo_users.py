@@ -11,19 +11,19 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
 
 import msgspec
 import redis
 
+from apps.tasks.config.documents import USER_ZONE, WHOLE, Task, from_plain
+from apps.tasks.evaluation.periods import clock_of, zone_named
 from deploy.local.front_client import front_client
 from deploy.local.terminal import ProgressBar
 from tasksys_site.configuration import Configuration, load
 from workers.protocol import Change, decode_snapshot, encode
-
-if TYPE_CHECKING:
-    from apps.tasks.decisions import CompiledTask
 
 FIRST_DEMO_USERS = (10**12, 10**9)
 """Of each half."""
@@ -37,34 +37,51 @@ class DemoUsersFailed(Exception):
     """The DBSvr did not take the demo users in; the message is its last error."""
 
 
-def demo_tasks() -> list[CompiledTask]:
-    """The tasks that can be done now. Sets Django up."""
+@dataclass(frozen=True)
+class DemoTask:
+    """A task that anybody can do now, in the period that runs now."""
+
+    number: int
+    code: str
+    target: int
+    points: int
+    period: Callable[[datetime], str]
+    """The key of the period in which a moment lies."""
+
+
+def demo_tasks() -> list[DemoTask]:
+    """The published tasks that everybody can do now, of the kinds that a count completes. Sets Django up."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tasksys_site.settings")
     import django
 
     django.setup()
-    from django.utils import timezone
+    from django.db.models import Q
 
-    from apps.tasks.decisions import reasons_against
-    from apps.tasks.models import Task
-    from apps.tasks.selectors import compile_task
+    from apps.tasks import models
 
-    now = timezone.now()
-    tasks = [compile_task(task) for task in Task.objects.order_by("id")]
-    return [task for task in tasks if not reasons_against(task, now)]
+    now = datetime.now(timezone.utc)
+    live = models.Task.objects.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=now), archived=False, switched_off=False, starts_at__lte=now)
+    tasks = []
+    for row in live.filter(kind__in=("single", "counter"), percentage_bp=WHOLE).exclude(time_zone=USER_ZONE).order_by("id"):
+        document = from_plain("task", row.document)
+        assert isinstance(document, Task)
+        if not document.conditions and not document.prerequisites:
+            tasks.append(_demo_task(row.id, document))
+    return tasks
 
 
-def change_of(task: CompiledTask, value: int) -> Change:
+def _demo_task(number: int, task: Task) -> DemoTask:
+    clock = clock_of(task.period, zone_named(task.period.zone), task.starts_at, task.ends_at)
+    return DemoTask(number, task.code, task.target, task.points, lambda at: clock.period_at(at).key)
+
+
+def change_of(task: DemoTask, value: int) -> Change:
     """Count `value` on in the task's present period."""
-    from django.utils import timezone
-
-    from apps.tasks.periods import period_at
-
-    period = period_at(task.period, task.zone, timezone.now())
-    return Change(task=task.number, period=period.key, op="add", value=value, target=task.target, points=task.points)
+    period = task.period(datetime.now(timezone.utc))
+    return Change(task=task.number, period=period, op="add", value=value, target=task.target, points=task.points)
 
 
-def changes_of_user(number: int, tasks: Sequence[CompiledTask]) -> list[Change]:
+def changes_of_user(number: int, tasks: Sequence[DemoTask]) -> list[Change]:
     """What demo user `number` has done: some tasks, of each a part or all. The same at every call on one day."""
     drawn = random.Random(number)
     chosen = drawn.sample(list(tasks), k=min(len(tasks), drawn.choice((1, 1, 2, 2, 3, 4))))
@@ -76,7 +93,7 @@ def uid_of(number: int) -> int:
     return FIRST_DEMO_USERS[number % len(FIRST_DEMO_USERS)] + number // len(FIRST_DEMO_USERS)
 
 
-def load_demo_users(configuration: Configuration, tasks: Sequence[CompiledTask]) -> bool:
+def load_demo_users(configuration: Configuration, tasks: Sequence[DemoTask]) -> bool:
     """Load them all; False when they are there already. Raises DemoUsersFailed."""
     numbers: dict[str, list[int]] = {}
     for number in range(DEMO_USERS):
@@ -106,7 +123,7 @@ def _is_loaded(client: redis.Redis, last: int) -> bool:
     return decode_snapshot(client.execute_command("TASK.GET", uid_of(last), "node-1")).version > 0
 
 
-def _finish_all(client: redis.Redis, numbers: Iterable[int], tasks: Sequence[CompiledTask]) -> tuple[list[int], Exception | None]:
+def _finish_all(client: redis.Redis, numbers: Iterable[int], tasks: Sequence[DemoTask]) -> tuple[list[int], Exception | None]:
     """Send one pipeline; who must be sent again, with the last error. The event id makes that safe."""
     numbers = list(numbers)
     pipeline = client.pipeline(transaction=False)

@@ -7,13 +7,13 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from deploy.local.private_stack import PrivateStack
+from tests.stack import published
 from tests.stack.waiting import eventually
 
 _numbers = itertools.count(random.randrange(10**9, 10**10) * 1000)
@@ -74,17 +74,14 @@ def uid() -> int:
 
 @pytest.fixture
 def make_task(django_on_stack: PrivateStack) -> Callable[..., Any]:
-    """A valid task, known to this process when it is handed out."""
+    """A valid task, published, and known to this process when it is handed out. Fields are those of a task document."""
     from apps.tasks.models import Task
     from apps.tasks.selectors import compiled_tasks
 
     def make(**fields: Any) -> Task:
-        given: dict[str, Any] = {"code": f"task-{next(_numbers)}", "name": "A task", "points": 10}
-        given["starts_at"] = datetime.now(timezone.utc) - timedelta(days=40)
-        task = Task(**{**given, **fields})
-        task.full_clean()
-        task.save()
-        eventually(lambda: task.code in compiled_tasks())
-        return task
+        document = published.task(**fields)
+        published.publish_tasks(document)
+        eventually(lambda: document.code in compiled_tasks())
+        return Task.objects.get(code=document.code)
 
     return make

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from apps.tasks.config.documents import Period
 from tests.api.conftest import Caller
+from tests.stack import published
 from tests.stack.waiting import eventually
 
 
@@ -90,7 +92,7 @@ def test_an_event_id_used_for_another_task_is_a_conflict(api: Caller, uid: int, 
 @pytest.mark.parametrize(
     ("fields", "reasons"),
     [
-        ({"active": False}, ["inactive"]),
+        ({"switched_off": True}, ["inactive"]),
         ({"starts_at": now() + timedelta(days=1)}, ["not_started"]),
         ({"ends_at": now() - timedelta(days=1)}, ["ended"]),
         ({"ends_at": now() - timedelta(days=1), "active": False}, ["inactive", "ended"]),
@@ -119,7 +121,7 @@ def test_the_event_counts_at_its_own_time(api: Caller, uid: int, make_task: Call
 
 def test_the_window_holds_its_start_and_not_its_end(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
     start, end = (now() - timedelta(days=5)).replace(microsecond=0), (now() - timedelta(days=1)).replace(microsecond=0)
-    task = make_task(starts_at=start, ends_at=end, period="daily")
+    task = make_task(starts_at=start, ends_at=end, period=Period(kind="daily"))
 
     assert api.complete(uid, task.code, "before", at=(start - timedelta(milliseconds=1)).isoformat())[0] == 409
     assert api.complete(uid, task.code, "start", at=start.isoformat())[0] == 200
@@ -128,7 +130,7 @@ def test_the_window_holds_its_start_and_not_its_end(api: Caller, uid: int, make_
 
 
 def test_a_daily_task_is_completed_anew_each_day(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
-    task = make_task(period="daily", time_zone="Asia/Shanghai")
+    task = make_task(period=Period(kind="daily", zone="Asia/Shanghai"))
     at = now().replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=2)
 
     _status, first = api.complete(uid, task.code, "e1", at=at.isoformat())
@@ -143,7 +145,7 @@ def test_a_daily_task_is_completed_anew_each_day(api: Caller, uid: int, make_tas
 
 
 def test_the_offset_of_at_is_heeded(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
-    task = make_task(period="daily", time_zone="UTC")
+    task = make_task(period=Period(kind="daily"))
     day = (now() - timedelta(days=2)).date()
 
     _status, body = api.complete(uid, task.code, "e1", at=f"{day}T01:00:00+02:00")
@@ -152,10 +154,9 @@ def test_the_offset_of_at_is_heeded(api: Caller, uid: int, make_task: Callable[.
 
 
 def test_a_repeat_after_the_window_has_closed_still_answers_its_first_result(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
-    task = make_task(period="daily")
+    task = make_task(period=Period(kind="daily"))
     _status, first = api.complete(uid, task.code, "e1")
-    task.active = False
-    task.save()
+    published.publish_tasks(published.task(task.code, period=Period(kind="daily"), switched_off=True))
     fresh = itertools.count()
     eventually(lambda: api.complete(uid, task.code, f"new-{next(fresh)}")[0] == 409, within_s=3)
 
@@ -165,7 +166,7 @@ def test_a_repeat_after_the_window_has_closed_still_answers_its_first_result(api
 
 
 def test_a_repeat_on_another_day_answers_the_first_day(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
-    task = make_task(period="daily")
+    task = make_task(period=Period(kind="daily"))
     at = now() - timedelta(days=3)
     _status, first = api.complete(uid, task.code, "e1", at=at.isoformat())
 

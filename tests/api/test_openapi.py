@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from apps.tasks.config.documents import Period
 from tests.api.conftest import Caller
 
 
@@ -40,7 +41,7 @@ def test_the_calls_of_a_logic_server_are_described(schema: dict[str, Any]) -> No
 
 
 def test_real_answers_fit_the_schema(api: Caller, uid: int, make_task: Callable[..., Any], schema: dict[str, Any]) -> None:
-    daily, off = make_task(period="daily"), make_task(active=False)
+    daily, off = make_task(period=Period(kind="daily")), make_task(switched_off=True)
     complete = "/api/v1/users/{uid}/tasks/{code}/complete"
 
     for user in (uid, 2**63 - 1025):

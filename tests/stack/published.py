@@ -22,6 +22,7 @@ BEGAN = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(days=40)
 def task(code: str | None = None, **fields: Any) -> Task:
     """A valid task that began a while ago; the test says the one thing that it is about."""
     given: dict[str, Any] = {"code": code or f"task-{next(_numbers)}", "starts_at": BEGAN, "points": 10, "texts": texts("A task")}
+    given["kind"] = "counter" if fields.get("target", 1) > 1 else "single"
     return Task(**{**given, **fields})
 
 

@@ -1,4 +1,4 @@
-"""What may be said of a task, told to operators in sentences; and that a list's filter and its column say the same."""
+"""That a list's filter and its column say the same of a task, and that the demo is sound."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.db import connections
 from django.db.models import Q
 
-from apps.tasks.demo import DEMO_TASKS, task_fields
+from apps.tasks.config.validate import validate
+from apps.tasks.demo import TESTERS, demo_configuration
 from apps.tasks.models import Task
-from apps.tasks.selectors import compile_task
+from apps.tasks.publishing.lists import text_of
+from apps.tasks.publishing.projection import columns
 from apps.tasks.task_state import TaskState, state_of, tasks_in
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
@@ -34,50 +35,15 @@ def task(**fields: Any) -> Task:
     return Task(**given)
 
 
-def faults(of: Task) -> dict[str, list[str]]:
-    """What full_clean says, without the questions that it would ask a database."""
-    try:
-        of.clean_fields()
-        of.clean()
-    except ValidationError as error:
-        return error.message_dict
-    return {}
-
-
-def test_a_task_needs_little() -> None:
-    assert faults(task()) == {}
-
-
-@pytest.mark.parametrize(
-    ("fields", "field", "sentence"),
-    [
-        ({"code": "Log in"}, "code", "small letters"),
-        ({"code": "-log-in"}, "code", "small letters"),
-        ({"code": "log-in\n"}, "code", "small letters"),
-        ({"code": ""}, "code", "cannot be blank"),
-        ({"code": "x" * 65}, "code", "64"),
-        ({"name": ""}, "name", "cannot be blank"),
-        ({"ends_at": NOW}, "ends_at", "later than the start"),
-        ({"ends_at": NOW - timedelta(days=1)}, "ends_at", "later than the start"),
-        ({"period": "hourly"}, "period", "not a valid choice"),
-        ({"time_zone": "Mars/Olympus"}, "time_zone", "is no time zone"),
-        ({"time_zone": "../etc/passwd"}, "time_zone", "is no time zone"),
-        ({"target": 0}, "target", "greater than or equal to 1"),
-        ({"target": 2**53}, "target", "less than or equal to"),
-        ({"points": -1}, "points", "greater than or equal to 0"),
-        ({"points": 2**53}, "points", "less than or equal to"),
-    ],
-)
-def test_a_wrong_field_is_named_with_a_sentence(fields: dict[str, Any], field: str, sentence: str) -> None:
-    said = faults(task(**fields))
-
-    assert list(said) == [field]
-    assert sentence in " ".join(said[field])
-
-
 def test_the_states_divide_all_tasks() -> None:
     moments = [NOW - timedelta(days=1), NOW, NOW + timedelta(days=1)]
-    tasks = [task(starts_at=start, ends_at=end, active=active) for start in moments for end in [*moments, None] for active in (True, False)]
+    tasks = [
+        task(starts_at=start, ends_at=end, switched_off=off, archived=archived)
+        for start in moments
+        for end in [*moments, None]
+        for off in (True, False)
+        for archived in (True, False)
+    ]
 
     for one in tasks:
         matching = [state for state in TaskState if _matches(tasks_in(state, NOW), one)]
@@ -103,14 +69,29 @@ def _matches(condition: Q, one: Task) -> bool:
     return all(results) if condition.connector == Q.AND else any(results)
 
 
-def test_the_demo_tasks_are_sound_and_varied() -> None:
-    tasks = [Task(**task_fields(demo, NOW)) for demo in DEMO_TASKS]
+def test_the_demo_has_no_fault_and_something_of_everything() -> None:
+    demo = demo_configuration(NOW.replace(hour=0))
+    tasks = list(demo.tasks.values())
 
-    assert [faults(one) for one in tasks] == [{}] * len(tasks)
-    assert len({one.code for one in tasks}) == len(tasks) >= 12
-    assert {state_of(one, NOW) for one in tasks} == set(TaskState)
+    assert validate(demo) == []
+    assert {state_of(Task(**columns(one)), NOW) for one in tasks} == set(TaskState) - {TaskState.ARCHIVED}
+    assert {one.kind for one in tasks} == {"single", "counter", "tiers", "streak"}
+    assert any(one.conditions for one in tasks)
+    assert any(one.prerequisites for one in tasks)
+    assert any(0 < one.release.percentage_bp < 10_000 for one in tasks)
+    assert all(one.texts.keys() == {"en", "zh-hans"} for one in tasks)
 
 
-def test_a_task_whose_zone_is_not_known_here_is_refused_with_its_name() -> None:
-    with pytest.raises(ValueError, match="Mars/Olympus"):
-        compile_task(task(time_zone="Mars/Olympus"))
+def test_the_demos_list_names_its_own_contents() -> None:
+    import hashlib
+
+    (testers,) = demo_configuration(NOW).lists.values()
+
+    assert list(TESTERS) == sorted(set(TESTERS))
+    assert (testers.count, testers.sha256) == (len(TESTERS), hashlib.sha256(text_of(TESTERS)).hexdigest())
+
+
+def test_the_row_of_a_task_with_tiers_has_the_last_target_and_all_points() -> None:
+    row = columns(demo_configuration(NOW).tasks["weekly-matches"])
+
+    assert (row["target"], row["points"], row["name"]) == (20, 80, "A week of matches")

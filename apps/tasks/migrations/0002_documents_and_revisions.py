@@ -221,7 +221,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("kind", models.CharField(max_length=16)),
-                ("key", models.CharField(max_length=64)),
+                ("key", models.CharField(db_collation="utf8mb4_bin", max_length=64)),
                 ("base", models.JSONField(null=True)),
                 ("document", models.JSONField(null=True)),
                 ("changed_at", models.DateTimeField(auto_now=True)),

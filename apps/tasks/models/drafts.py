@@ -57,7 +57,7 @@ class Draft(models.Model):
     rolls_back_to = models.IntegerField(null=True)
     """The draft brings back this revision's content."""
     failure = models.TextField(blank=True)
-    """Why a scheduled publication could not be done (`conflict`, `invalid`, `nothing`, `fault`; publishing.words says it); the draft is then
+    """Why a scheduled publication could not be done (`conflict`, `invalid`, `nothing`, `fault`; see publishing.words); the draft is then
     back with its editor."""
 
     class Meta:
@@ -92,7 +92,7 @@ class DraftItem(models.Model):
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="items")
     kind = models.CharField(max_length=16)
-    key = models.CharField(max_length=64)
+    key = models.CharField(max_length=64, db_collation="utf8mb4_bin")  # attributes `Level` and `level` are two
     base = models.JSONField(null=True)
     document = models.JSONField(null=True)
     changed_at = models.DateTimeField(auto_now=True)

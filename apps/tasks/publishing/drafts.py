@@ -238,13 +238,13 @@ def check(draft: Draft) -> list[Fault]:
 def faults_of(configuration: Configuration, live: Configuration) -> list[Fault]:
     """What validation says of what is to become of `live`, and lists whose uids are not here."""
     faults = validate(configuration, live, event_retention_s=settings.EVENT_RETENTION_DAYS * 86_400)
-    return [*faults, *missing_contents(configuration)]
+    return list({(fault.pointer, fault.code): fault for fault in (*faults, *missing_contents(configuration))}.values())
 
 
 def missing_contents(configuration: Configuration) -> list[Fault]:
-    wanted = {each.sha256: name for name, each in configuration.lists.items()}
-    here = set(ListContents.objects.filter(sha256__in=list(wanted)).values_list("sha256", flat=True))
-    return [Fault(pointer_to("lists", name, "sha256"), "contents_missing") for sha256, name in wanted.items() if sha256 not in here]
+    wanted = {name: each.sha256 for name, each in configuration.lists.items()}
+    here = set(ListContents.objects.filter(sha256__in=set(wanted.values())).values_list("sha256", flat=True))
+    return [Fault(pointer_to("lists", name, "sha256"), "sha256") for name, sha256 in wanted.items() if sha256 not in here]
 
 
 def take(draft: Draft, edition: int) -> None:

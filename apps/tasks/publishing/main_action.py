@@ -17,7 +17,7 @@ NOTHING, CHECK, ASK, APPROVE, PUBLISH = "", "check", "ask", "approve", "publish"
 
 @dataclass(frozen=True)
 class Facts:
-    """`is_checked`: this edition was found without a fault. `may_review`: this draft, by this person. `asked`, `scheduled_for`: in words."""
+    """`is_checked`: this edition has no fault. `may_review`: this draft, by this person. `asked`, `scheduled_for`: in words."""
 
     state: str
     changes: int

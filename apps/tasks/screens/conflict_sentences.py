@@ -12,9 +12,9 @@ from apps.tasks.config.documents import Configuration, from_plain
 from apps.tasks.config.labels import document_label, field_label
 from apps.tasks.config.value_words import say_value
 from apps.tasks.models import Draft
+from apps.tasks.moments import say_moment
 from apps.tasks.publishing.reconciling import DocumentConflict
 from apps.tasks.screens.change_sentences import address_of
-from apps.tasks.screens.workplace import say_moment
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ def _shown(conflict: DocumentConflict, item: Any, live: Configuration) -> Shown:
     kind, path = conflict.kind, conflict.path
     theirs = live.of_kind(kind).get(conflict.key)
     if path:
-        base, mine = (None if plain is None else from_plain(kind, plain) for plain in ((item.base, item.document) if item else (None, None)))
+        base, mine = (
+            None if plain is None else from_plain(kind, plain) for plain in ((item.base, item.document) if item else (None, None))
+        )
         said = [say_value(kind, path, _value_at(document, path)) for document in (base, mine, theirs)]
     else:
         said = [_("there is one") if value is not None else _("there is none") for value in (conflict.base, conflict.mine, conflict.theirs)]

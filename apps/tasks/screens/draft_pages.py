@@ -13,7 +13,6 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.tasks.config.faults import Fault, refusals
@@ -21,24 +20,26 @@ from apps.tasks.config.labels import say_place
 from apps.tasks.config.words import say_fault
 from apps.tasks.models import Draft
 from apps.tasks.models.drafts import OPEN_STATES, DraftState
+from apps.tasks.moments import say_moment
+from apps.tasks.people.access import require
+from apps.tasks.people.roles import ADD_DRAFT, DELETE_DRAFT, PUBLISH_DRAFT, REVIEW_DRAFT, VIEW_DRAFT
 from apps.tasks.publishing import drafts, review
-from apps.tasks.publishing.errors import Refusal
+from apps.tasks.publishing.errors import Invalid, Refusal
 from apps.tasks.publishing.live import configuration_at
+from apps.tasks.publishing.main_action import Facts, main_action
+from apps.tasks.publishing.words import say_failure, say_refusal
 from apps.tasks.screens.change_sentences import address_of, changes_between
 from apps.tasks.screens.conflict_sentences import say_conflicts
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.screens.main_button import Facts, main_button
-from apps.tasks.screens.refusals import say_refusal
-from apps.tasks.screens.workplace import Workplace, editor_of, enter, open_draft_or_404, say_moment
+from apps.tasks.screens.workplace import Workplace, editor_of, enter, open_draft_or_404
 
-REVIEW, PUBLISH = "tasks.review_draft", "tasks.publish_draft"
 DRAFTS_A_PAGE = 50
 MOST_NAMES = 5
 MOST_CHANGES = 200
 """More documents than this are counted, not shown."""
 
 
-@screen(LOOK)
+@screen(VIEW_DRAFT)
 @require_safe
 def all_drafts(request: HttpRequest) -> HttpResponse:
     """Open ones; with ?closed=1 those that were published or discarded."""
@@ -51,7 +52,7 @@ def all_drafts(request: HttpRequest) -> HttpResponse:
     return show(request, "drafts.html", _("Drafts"), banner=work.banner(), rows=rows, page=page, closed=closed, may_edit=work.may_edit)
 
 
-@screen(LOOK)
+@screen(VIEW_DRAFT)
 @require_safe
 def one_draft(request: HttpRequest, number: int) -> HttpResponse:
     draft = open_draft_or_404(number)
@@ -63,7 +64,7 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         if draft.is_open
         else changes_between(configuration_at(draft.base_revision), _as_it_ended(draft), work.changed_keys)
     )
-    facts = _facts(request, work, draft, len(changes), len(conflicts), len(refusals(faults)))
+    facts = _facts(request, work, draft, len(changes), len(conflicts))
     return show(
         request,
         "draft.html",
@@ -71,7 +72,7 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         banner=work.banner(shows_links=False) if draft.is_open else None,
         draft=draft,
         editor=editor_of(draft),
-        button=main_button(facts),
+        button=main_action(facts),
         facts=facts,
         changes=changes[:MOST_CHANGES],
         more=max(0, len(changes) - MOST_CHANGES),
@@ -82,9 +83,9 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         is_mine=draft.editor_id == request.user.pk,
         is_my_current=Workplace(request).draft == draft,
         may_edit=work.may_edit and draft.is_open,
-        may_send_back=draft.state == DraftState.IN_REVIEW and (request.user.has_perm(REVIEW) or draft.editor_id == request.user.pk),
+        may_send_back=draft.state == DraftState.IN_REVIEW and (request.user.has_perm(REVIEW_DRAFT) or draft.editor_id == request.user.pk),
         publish_at=say_moment(draft.publish_at) if draft.publish_at else "",
-        failure=say_failure(draft),
+        failure=say_failure(draft.failure),
     )
 
 
@@ -94,21 +95,20 @@ def _as_it_ended(draft: Draft) -> Any:
     return drafts.reconciled(draft, base).on(base)
 
 
-def _facts(request: HttpRequest, work: Workplace, draft: Draft, changes: int, conflicts: int, faults: int) -> Facts:
-    may_review = request.user.has_perm(REVIEW) and not review.may_not_approve(draft, request.user)
+def _facts(request: HttpRequest, work: Workplace, draft: Draft, changes: int, conflicts: int) -> Facts:
+    may_review = request.user.has_perm(REVIEW_DRAFT) and not review.may_not_approve(draft, request.user)
     revision = getattr(draft, "revision", None) if draft.state == DraftState.PUBLISHED else None
     is_waiting = draft.state == DraftState.IN_REVIEW
     return Facts(
         state=draft.state,
         changes=changes,
         conflicts=conflicts,
-        faults=faults,
         is_checked=draft.checked_edition == draft.edition,
         may_edit=work.may_edit,
         may_review=may_review,
-        may_publish=request.user.has_perm(PUBLISH),
-        reviewers=_names_with(REVIEW, draft) if is_waiting and not may_review else (),
-        publishers=_names_with(PUBLISH) if draft.state == DraftState.APPROVED and not request.user.has_perm(PUBLISH) else (),
+        may_publish=request.user.has_perm(PUBLISH_DRAFT),
+        reviewers=_names_with(REVIEW_DRAFT, draft) if is_waiting and not may_review else (),
+        publishers=_names_with(PUBLISH_DRAFT) if draft.state == DraftState.APPROVED and not request.user.has_perm(PUBLISH_DRAFT) else (),
         asked=timesince(draft.asked_at) if draft.asked_at else "",
         scheduled_for=say_moment(draft.publish_at) if draft.publish_at else "",
         published_as=revision.number if revision else None,
@@ -128,16 +128,6 @@ def _names_with(permission: str, draft: Draft | None = None) -> tuple[str, ...]:
 
 def _fault_row(fault: Fault) -> dict[str, str]:
     return {"place": say_place(fault), "text": say_fault(fault), "address": address_of(fault.kind, fault.key) if fault.key else ""}
-
-
-def say_failure(draft: Draft) -> str:
-    """Why a scheduled publication was not done."""
-    return {
-        "": "",
-        "conflict": _("It was not published at its moment: a newer revision changed the same place."),
-        "invalid": _("It was not published at its moment: together with what is live by now it has faults."),
-        "nothing": _("It was not published at its moment: it made no difference to what was live."),
-    }.get(draft.failure, _("It was not published at its moment, because of a fault of the program. It stands in the log."))
 
 
 Deed = Callable[[HttpRequest, Draft, int], str]
@@ -170,9 +160,7 @@ def check(request: HttpRequest, draft: Draft, edition: int) -> str:
     faults = refusals(drafts.check(draft))
     if not faults:
         return _("No fault was found. Ask for a review next.")
-    return ngettext(
-        "%(count)d thing must be put right first. It stands below.", "%(count)d things must be put right first. They stand below.", len(faults)
-    ) % {"count": len(faults)}
+    raise Invalid(faults)
 
 
 @_deed(EDIT, "ask", "tasks-draft-ask")
@@ -181,23 +169,19 @@ def ask(request: HttpRequest, draft: Draft, edition: int) -> str:
     return _("Somebody else can review it now.")
 
 
-@_deed(REVIEW, "approve", "tasks-draft-approve")
+@_deed(REVIEW_DRAFT, "approve", "tasks-draft-approve")
 def approve(request: HttpRequest, draft: Draft, edition: int) -> str:
     review.approve(draft, edition, request.user, request.POST.get("note", ""))
     return _("Approved. It can be published now.")
 
 
-@_deed(LOOK, "send-back", "tasks-draft-send-back")
+@_deed(VIEW_DRAFT, "send-back", "tasks-draft-send-back")
 def send_back(request: HttpRequest, draft: Draft, edition: int) -> str:
     """A reviewer, or the editor, who takes his question back."""
-    if not (request.user.has_perm(REVIEW) or draft.editor_id == request.user.pk):
-        raise NotYours
+    if draft.editor_id != request.user.pk:
+        require(request, REVIEW_DRAFT)
     review.send_back(draft, edition, request.user, request.POST.get("note", ""))
     return _("It is with its editor again.")
-
-
-class NotYours(Refusal):
-    """Only a reviewer or the editor may do this."""
 
 
 @_deed(EDIT, "resolve", "tasks-draft-resolve")
@@ -210,7 +194,7 @@ def resolve(request: HttpRequest, draft: Draft, edition: int) -> str:
     return _("Decided: yours stays.") if take == "mine" else _("Decided: theirs was taken.")
 
 
-@_deed(EDIT, "discard", "tasks-draft-discard")
+@_deed(DELETE_DRAFT, "discard", "tasks-draft-discard")
 def discard(request: HttpRequest, draft: Draft, edition: int) -> str:
     drafts.discard(draft, edition, request.user)
     return _("The draft is discarded. Nothing that users see has changed.")
@@ -229,7 +213,7 @@ def leave(request: HttpRequest) -> HttpResponse:
     return redirect("admin:tasks_task_changelist")
 
 
-@screen(EDIT)
+@screen(ADD_DRAFT)
 @require_POST
 def open_another(request: HttpRequest) -> HttpResponse:
     draft = drafts.open_draft(request.user, request.POST.get("title", "").strip())

@@ -16,15 +16,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.tasks.config.documents import TASK
 from apps.tasks.models import Draft
+from apps.tasks.moments import say_moment
+from apps.tasks.people.roles import PUBLISH_DRAFT
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Conflicting, Invalid, Refusal, TooLate
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between
 from apps.tasks.screens.frame import screen, show
-from apps.tasks.screens.refusals import say_refusal
-from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404, say_moment
+from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404
 
-PUBLISH = "tasks.publish_draft"
 IN_FLIGHT = [
     ("keep", gettext_lazy("They finish the running period by the old rules.")),
     ("apply", gettext_lazy("The new rules count at once. Nobody loses what he has completed.")),
@@ -33,7 +34,10 @@ IN_FLIGHT = [
 
 class PublishForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="keep", widget=forms.RadioSelect()
@@ -47,7 +51,7 @@ class PublishForm(forms.Form):
         super().__init__(*args, use_required_attribute=False, **kwargs)
 
 
-@screen(PUBLISH)
+@screen(PUBLISH_DRAFT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def publish_draft(request: HttpRequest, number: int) -> HttpResponse:
     draft = open_draft_or_404(number)
@@ -101,7 +105,7 @@ def _page(request: HttpRequest, draft: Draft, form: PublishForm) -> HttpResponse
     )
 
 
-@screen(PUBLISH)
+@screen(PUBLISH_DRAFT)
 @require_POST
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
     draft = open_draft_or_404(number)

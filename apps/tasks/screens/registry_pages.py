@@ -26,11 +26,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.tasks.config import limits
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configuration, Document, EventType
 from apps.tasks.config.words import say_fault
+from apps.tasks.people.access import require
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.screens.refusals import say_refusal
 from apps.tasks.screens.row_forms import TYPE_WORDS, RowForm, row_set
 from apps.tasks.screens.row_sets import Posted, with_row, without_rows
 from apps.tasks.screens.value_text import BadValue, text_of_value, value_from_text
@@ -68,7 +69,9 @@ class NamedForm(forms.Form):
 
 
 class AttributeForm(NamedForm):
-    type = forms.ChoiceField(label=gettext_lazy("Type"), choices=TYPES, widget=widgets.Choice(), help_text=gettext_lazy("What kind of value it has."))
+    type = forms.ChoiceField(
+        label=gettext_lazy("Type"), choices=TYPES, widget=widgets.Choice(), help_text=gettext_lazy("What kind of value it has.")
+    )
     source = forms.ChoiceField(label=gettext_lazy("Where it comes from"), choices=SOURCES, widget=widgets.Choice())
     default = forms.CharField(
         label=gettext_lazy("Where it is missing"), max_length=200, required=False, widget=widgets.Text(),
@@ -83,7 +86,10 @@ class AttributeForm(NamedForm):
             found["default"] = value_from_text(expected, "=", text) if text.strip() and expected else None  # type: ignore[arg-type]
         except BadValue as error:
             raise ValidationError(
-                {"default": _("“%(text)s” does not fit: this asks for %(type)s.") % {"text": error.text, "type": TYPE_WORDS[error.expected]}}
+                {
+                    "default": _("“%(text)s” does not fit: this asks for %(type)s.")
+                    % {"text": error.text, "type": TYPE_WORDS[error.expected]}
+                }
             ) from error
         return found
 
@@ -115,9 +121,7 @@ class Registry:
 
 def _asking_tasks(configuration: Configuration, name: str) -> list[str]:
     """Codes of the tasks whose conditions ask for the attribute."""
-    return [
-        code for code, task in configuration.tasks.items() if any(row.attribute == name for group in task.conditions for row in group)
-    ]
+    return [code for code, task in configuration.tasks.items() if any(row.attribute == name for group in task.conditions for row in group)]
 
 
 def _listening_tasks(configuration: Configuration, name: str) -> list[str]:
@@ -172,10 +176,12 @@ def _page(request: HttpRequest, registry: Registry, name: str | None) -> HttpRes
     documents = work.configuration.of_kind(registry.kind)
     if name is not None and name not in documents:
         raise Http404(name)
-    if request.method == "POST" and not work.may_edit:
-        return show(request, "explain_no_right.html", _("You may not see this page"), status=403)
+    if request.method == "POST":
+        require(request, EDIT)
     document = registry.fresh("") if name is None else documents[name]
-    posted: Posted | None = {key: [str(each) for each in values] for key, values in request.POST.lists()} if request.method == "POST" else None
+    posted: Posted | None = (
+        {key: [str(each) for each in values] for key, values in request.POST.lists()} if request.method == "POST" else None
+    )
     is_button = False
     if posted is not None and registry.kind == EVENT:
         posted, is_button = _changed_rows(posted)
@@ -193,13 +199,13 @@ def _page(request: HttpRequest, registry: Registry, name: str | None) -> HttpRes
     return _form_page(request, work, registry, document, form, rows, name, judged)
 
 
-def _save(
-    request: HttpRequest, work: Workplace, registry: Registry, document: Document, form: NamedForm, rows: Any
-) -> HttpResponse | None:
+def _save(request: HttpRequest, work: Workplace, registry: Registry, document: Document, form: NamedForm, rows: Any) -> HttpResponse | None:
     cleaned = form.cleaned_data
     changed = msgspec.structs.replace(document, **cleaned)
     if rows is not None:
-        changed = msgspec.structs.replace(changed, attributes={row["name"]: row["type"] for row in (each.cleaned_data for each in rows) if row})
+        changed = msgspec.structs.replace(
+            changed, attributes={row["name"]: row["type"] for row in (each.cleaned_data for each in rows) if row}
+        )
     draft = work.draft_to_change()
     seen = request.POST.get("seen", "")
     edition = int(request.POST.get("edition") or 0) or draft.edition
@@ -213,7 +219,14 @@ def _save(
 
 
 def _form_page(
-    request: HttpRequest, work: Workplace, registry: Registry, document: Document, form: NamedForm, rows: Any, name: str | None, judged: bool
+    request: HttpRequest,
+    work: Workplace,
+    registry: Registry,
+    document: Document,
+    form: NamedForm,
+    rows: Any,
+    name: str | None,
+    judged: bool,
 ) -> HttpResponse:
     draft = work.draft
     is_drafted = (registry.kind, name) in work.changed_keys

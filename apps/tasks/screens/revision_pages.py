@@ -17,16 +17,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.tasks.config.documents import from_plain
 from apps.tasks.models import Revision
 from apps.tasks.models.records import Origin
+from apps.tasks.moments import say_moment
+from apps.tasks.people.access import require
+from apps.tasks.people.roles import PUBLISH_DRAFT, VIEW_REVISION
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Conflicting, Invalid, NotApproved, Refusal
 from apps.tasks.publishing.live import configuration_at
 from apps.tasks.publishing.reconciling import brought_back, what_rolls_back
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between, changes_in
-from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.screens.publish_pages import IN_FLIGHT, PUBLISH
-from apps.tasks.screens.refusals import say_refusal
-from apps.tasks.screens.workplace import Workplace, enter, say_moment
+from apps.tasks.screens.frame import EDIT, screen, show
+from apps.tasks.screens.publish_pages import IN_FLIGHT
+from apps.tasks.screens.workplace import Workplace, enter
 
 REVISIONS_A_PAGE = 50
 MOST_CHANGES = 200
@@ -35,14 +38,17 @@ MOST_CHANGES = 200
 
 class RollBackForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="apply", widget=forms.RadioSelect()
     )
 
 
-@screen(LOOK)
+@screen(VIEW_REVISION)
 @require_safe
 def revisions(request: HttpRequest) -> HttpResponse:
     listed = Revision.objects.select_related("reviewer").order_by("-number")
@@ -50,7 +56,7 @@ def revisions(request: HttpRequest) -> HttpResponse:
     return show(request, "revisions.html", _("Revisions"), banner=Workplace(request).banner(), page=page)
 
 
-@screen(LOOK)
+@screen(VIEW_REVISION)
 @require_safe
 def one_revision(request: HttpRequest, number: int) -> HttpResponse:
     revision = _revision_or_404(number)
@@ -76,13 +82,12 @@ def one_revision(request: HttpRequest, number: int) -> HttpResponse:
     )
 
 
-@screen(LOOK)
+@screen(VIEW_REVISION)
 @require_http_methods(["GET", "HEAD", "POST"])
 def roll_back(request: HttpRequest, number: int) -> HttpResponse:
     """A draft that brings everything back; who may publish does both at once."""
     revision = _revision_or_404(number)
-    if not _may_roll_back(request):
-        return show(request, "explain_no_right.html", _("You may not see this page"), status=403)
+    require(request, EDIT, PUBLISH_DRAFT)
     work = Workplace(request)
     form = RollBackForm(request.POST or None, use_required_attribute=False)
     if request.method == "POST" and form.is_valid():
@@ -105,7 +110,7 @@ def roll_back(request: HttpRequest, number: int) -> HttpResponse:
         more=max(0, len(keys) - MOST_CHANGES),
         next_number=work.live_number + 1,
         seen=work.live_number,
-        publishes=request.user.has_perm(PUBLISH),
+        publishes=request.user.has_perm(PUBLISH_DRAFT),
     )
 
 
@@ -116,7 +121,7 @@ def _roll_back(request: HttpRequest, number: int, asked: dict[str, Any]) -> Http
     except Refusal as refusal:
         messages.error(request, say_refusal(refusal))
         return None
-    if not request.user.has_perm(PUBLISH):
+    if not request.user.has_perm(PUBLISH_DRAFT):
         enter(request, draft)
         messages.success(request, _("This draft brings revision %(number)d back. Have it reviewed.") % {"number": number})
         return redirect("tasks-draft", draft.pk)
@@ -140,7 +145,7 @@ def _back(kind: str, key: str, target: Any, live: Any) -> Any:
 
 
 def _may_roll_back(request: HttpRequest) -> bool:
-    return request.user.has_perm(EDIT) or request.user.has_perm(PUBLISH)
+    return request.user.has_perm(EDIT) or request.user.has_perm(PUBLISH_DRAFT)
 
 
 def _revision_or_404(number: int) -> Revision:

@@ -12,24 +12,26 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from apps.tasks.config.words import say_fault
+from apps.tasks.people.roles import KILL_TASK
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Invalid, Refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.frame import screen, show
-from apps.tasks.screens.refusals import say_refusal
 from apps.tasks.screens.task_pages import name_of
 from apps.tasks.screens.workplace import Workplace
-
-KILL = "tasks.kill_task"
 
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why"), max_length=1000, widget=widgets.LongText(), help_text=gettext_lazy("It stands in the history of revisions.")
+        label=gettext_lazy("Why"),
+        max_length=1000,
+        widget=widgets.LongText(),
+        help_text=gettext_lazy("It stands in the history of revisions."),
     )
 
 
-@screen(KILL)
+@screen(KILL_TASK)
 @require_http_methods(["GET", "HEAD", "POST"])
 def switch_task(request: HttpRequest, code: str) -> HttpResponse:
     work = Workplace(request)
@@ -50,13 +52,13 @@ def switch_task(request: HttpRequest, code: str) -> HttpResponse:
         except Refusal as refusal:
             messages.error(request, say_refusal(refusal))
         else:
-            said = _("“%(code)s” is switched off, as revision %(number)d.") if off else _("“%(code)s” is switched on, as revision %(number)d.")
+            said = (
+                _("“%(code)s” is switched off, as revision %(number)d.") if off else _("“%(code)s” is switched on, as revision %(number)d.")
+            )
             messages.success(request, said % {"code": code, "number": revision.number})
             return redirect("tasks-task", code)
     title = _("Switch off %(name)s") if off else _("Switch on %(name)s")
-    return show(
-        request, "switch.html", title % {"name": name_of(task)}, banner=work.banner(), task=task, off=off, form=form, faults=faults
-    )
+    return show(request, "switch.html", title % {"name": name_of(task)}, banner=work.banner(), task=task, off=off, form=form, faults=faults)
 
 
 urlpatterns = [path("task/<slug:code>/switch/", switch_task, name="tasks-task-switch")]

@@ -10,20 +10,19 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from apps.tasks.config.documents import Configuration
 from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import OPEN_STATES
+from apps.tasks.moments import say_moment
+from apps.tasks.people.roles import CHANGE_DRAFT
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.live import configuration_at
 
 SESSION_KEY = "tasks_draft"
 LOOKING = 0
 """In the session: the operator has left his draft to look at what is live."""
-MOMENT = "Y-m-d H:i"
 
 
 class Workplace:
@@ -71,7 +70,7 @@ class Workplace:
 
     @property
     def may_edit(self) -> bool:
-        return self.request.user.has_perm("tasks.change_draft")
+        return self.request.user.has_perm(CHANGE_DRAFT)
 
     def draft_to_change(self, title: str = "") -> Draft:
         """The draft that a change goes into; opened now if there is none."""
@@ -106,10 +105,6 @@ def say_live(revision: Revision | None) -> str:
         return _("Nothing is published yet: users see no task.")
     facts = {"number": revision.number, "moment": say_moment(revision.published_at), "publisher": revision.published_by}
     return _("You see revision %(number)d, live since %(moment)s (%(publisher)s).") % facts
-
-
-def say_moment(moment: Any) -> str:
-    return date_format(localtime(moment), MOMENT)
 
 
 def editor_of(draft: Draft) -> str:
