@@ -29,10 +29,10 @@ from apps.tasks.config.words import say_fault
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal, UnknownRevision
 from apps.tasks.publishing.live import configuration_at
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.change_sentences import Change, changes_between
 from apps.tasks.screens.exchange_files import MOST_BYTES, NotThatFile, TooLarge, pack, unpack
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.screens.refusals import say_refusal
 from apps.tasks.screens.workplace import Workplace
 
 JSON, CSV = "json", "csv"

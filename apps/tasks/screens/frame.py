@@ -11,8 +11,9 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+
+from apps.tasks.people.access import NotAllowed
 
 View = Callable[..., HttpResponseBase]
 
@@ -28,7 +29,7 @@ def show(request: HttpRequest, template: str, title: str, status: int = 200, **c
 
 
 def screen(permission: str) -> Callable[[View], View]:
-    """Staff alone, and with this permission: who is not logged in is led there, who may not is told so."""
+    """Staff alone, and with this permission: who is not logged in is led there, who may not is told who may."""
 
     def guard(view: View) -> View:
         @never_cache
@@ -37,7 +38,7 @@ def screen(permission: str) -> Callable[[View], View]:
             if not admin.site.has_permission(request):
                 return redirect_to_login(request.get_full_path(), reverse("admin:login"))
             if not request.user.has_perm(permission):
-                return show(request, "explain_no_right.html", str(_("You may not see this page")), status=403)
+                raise NotAllowed(permission)  # the page that answers it says which roles may
             return view(request, *args, **named)
 
         return answer

@@ -21,10 +21,10 @@ from apps.tasks.models import ListContents
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal
 from apps.tasks.publishing.lists import unpack, upload_list
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.frame import EDIT, EXPLAIN, LOOK, screen, show
 from apps.tasks.screens.lists_form import ContentsForm, NewListForm
-from apps.tasks.screens.refusals import say_refusal
 from apps.tasks.screens.workplace import Workplace
 from tasksys_site.configuration import MAX_UID
 
@@ -206,7 +206,7 @@ def _list_page(
     return show(
         request,
         "list.html",
-        listed.name,
+        _("List “%(name)s”") % {"name": listed.name},
         banner=work.banner(),
         listed=listed,
         is_changed=(LIST, listed.name) in work.changed_keys,
