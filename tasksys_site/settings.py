@@ -57,10 +57,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "apps.tasks.people.zone_and_language.ZoneOfOperator",
-    "apps.tasks.publishing.audit.RememberAddress",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "axes.middleware.AxesMiddleware",  # looks at the answer alone: whether a login was refused because of a lock
     "apps.tasks.publishing.audit.RememberAddress",
+    "axes.middleware.AxesMiddleware",  # looks at the answer alone: whether a login was refused because of a lock
 ]
 
 TEMPLATES = [

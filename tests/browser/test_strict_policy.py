@@ -153,4 +153,4 @@ def test_a_refusal_is_a_page_of_its_own(page: Page, complaints: Complaints) -> N
     complaints.forgive("403")
     page.goto("/admin/auth/user/")
 
-    expect(page.locator("main")).to_contain_text("An administrator may.")
+    expect(page.locator("#content")).to_contain_text("An administrator may.")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -67,9 +68,13 @@ def needs(*needed: str) -> Callable[[View], View]:
 
 
 def forbidden_page(request: HttpRequest, exception: BaseException | None = None) -> HttpResponse:
-    """handler403."""
+    """handler403: in the admin's dress for operators, plain for others."""
     needed = getattr(exception, "needed", ()) or needed_for(request.resolver_match)
-    return render(request, "403.html", {"refusal": say_refusal(needed), "who_may": say_who_may(needed)}, status=403)
+    context: dict[str, Any] = {"refusal": say_refusal(needed), "who_may": say_who_may(needed)}
+    if not admin.site.has_permission(request):
+        return render(request, "403.html", context, status=403)
+    context |= {**admin.site.each_context(request), "title": _("Not allowed")}
+    return render(request, "admin/403.html", context, status=403)
 
 
 def say_refusal(needed: Iterable[str]) -> str:

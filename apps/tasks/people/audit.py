@@ -7,7 +7,8 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 
-from apps.tasks.publishing import audit
+from apps.tasks.models import AuditEntry
+from apps.tasks.publishing.audit import name_of
 from tasksys_site.client_address import client_address
 
 ACCOUNT, GROUP = "account", "group"
@@ -18,19 +19,12 @@ PASSWORD, RIGHTS, DELETED = "password", "rights", "account_deleted"
 def note(action: str, key: str, *, who: str = "", kind: str = ACCOUNT, request: HttpRequest | None = None, **more: Any) -> None:
     """One entry. `key` is the account or group that it is about; `who` did it, by default the one who is logged in.
 
-    A failed login has no actor: the name that somebody typed stands for him.
+    A failed login has no actor that `publishing.audit` could name: what somebody typed stands for him.
     """
-    row = audit.entry(_logged_in(request), action, kind, key[:64], **more)
-    if who:
-        row.who = who[:150]
-    if request is not None:
-        row.address = client_address(request)
-    row.save()
-
-
-def _logged_in(request: HttpRequest | None) -> audit.Actor:
     user = getattr(request, "user", None)
-    return user if user is not None and user.is_authenticated else None
+    actor = user if user is not None and user.is_authenticated else None
+    address = client_address(request) if request is not None else ""
+    AuditEntry.objects.create(who=(who or name_of(actor))[:150], action=action, kind=kind, key=key[:64], address=address, **more)
 
 
 def rights_of(account: User | Group) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def show(request: HttpRequest, template: str, title: str, status: int = 200, **c
 
 
 def screen(permission: str) -> Callable[[View], View]:
-    """Staff alone, and with this permission: who is not logged in is led there, who may not is told who may."""
+    """Staff alone, and with this permission: who is not logged in is led there, who may not is told so."""
 
     def guard(view: View) -> View:
         @never_cache
@@ -38,7 +38,7 @@ def screen(permission: str) -> Callable[[View], View]:
             if not admin.site.has_permission(request):
                 return redirect_to_login(request.get_full_path(), reverse("admin:login"))
             if not request.user.has_perm(permission):
-                raise NotAllowed(permission)  # the page that answers it says which roles may
+                raise NotAllowed(permission)
             return view(request, *args, **named)
 
         return answer
