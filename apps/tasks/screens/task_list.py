@@ -24,7 +24,7 @@ from apps.tasks.config.documents import TASK
 from apps.tasks.models import Task
 from apps.tasks.moments import say_moment, zone_name
 from apps.tasks.people.roles import CHANGE_DRAFT
-from apps.tasks.screens.task_figures import figures_of, quiet_numbers
+from apps.tasks.screens.task_figures import figures_of, nearly_used_up, quiet_tasks
 from apps.tasks.screens.task_warnings import (
     CAP_NEAR,
     CAP_REACHED,
@@ -70,7 +70,7 @@ class WarningFilter(admin.SimpleListFilter):
     parameter_name = "warning"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(code, WARNING_WORDS[code]) for code in (STARTS_SOON, ENDS_SOON, NO_TRAFFIC)]
+        return [(code, WARNING_WORDS[code]) for code in (STARTS_SOON, ENDS_SOON, NO_TRAFFIC, CAP_NEAR)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Task]) -> QuerySet[Task]:
         now = timezone.now()
@@ -80,7 +80,9 @@ class WarningFilter(admin.SimpleListFilter):
             case "ends_soon":
                 return queryset.filter(tasks_in(TaskState.LIVE, now), ends_at__lte=now + SOON)
             case "no_traffic":
-                return queryset.filter(tasks_in(TaskState.LIVE, now), pk__in=quiet_numbers(now))
+                return queryset.filter(quiet_tasks(now))
+            case "cap_near":
+                return queryset.filter(nearly_used_up(now))
         return queryset
 
 
@@ -150,7 +152,7 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
     def _only_in_draft(self, work: Workplace) -> list[dict[str, Any]]:
         if work.draft is None:
             return []
-        items = work.draft.items.filter(kind=TASK, base=None).order_by("key")[:MOST_NEW]
+        items = work.draft.items.filter(kind=TASK, base__isnull=True).order_by("key")[:MOST_NEW]
         return [{"code": item.key, "name": _name_in(item.document)} for item in items if item.document]
 
     @display(description=_("task"), ordering="name", header=True)

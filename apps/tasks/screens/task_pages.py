@@ -23,6 +23,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.tasks.config.change_words import say_difference
 from apps.tasks.config.differences import differences_of
 from apps.tasks.config.documents import TASK, Period, Task, encode
+from apps.tasks.config.meaning import say_task
 from apps.tasks.config.words import say_fault
 from apps.tasks.models import Task as LiveTask
 from apps.tasks.people.access import require
@@ -35,14 +36,6 @@ from apps.tasks.screens.task_conversion import fields_of
 from apps.tasks.screens.task_editor import TaskEditor, changed_by_button
 from apps.tasks.screens.task_form import TaskForm
 from apps.tasks.screens.workplace import Workplace
-
-try:
-    from apps.tasks.config.meaning import say_task
-except ImportError:  # TEMPORARY until rules has it
-
-    def say_task(task, configuration):
-        return [task.code]
-
 
 CODES_SUGGESTED = 20
 
@@ -184,8 +177,7 @@ def _meaning(editor: TaskEditor, work: Workplace) -> dict[str, Any]:
         task = editor.edited()
     elif editor.is_new and not task.texts:
         return {"meaning": [], "previews": []}
-    said = say_task(task, work.configuration)
-    return {"meaning": [said] if isinstance(said, str) else list(said), "previews": previews_of(task)}
+    return {"meaning": say_task(task, work.configuration), "previews": previews_of(task)}
 
 
 @screen(LOOK)
