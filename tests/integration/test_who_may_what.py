@@ -107,7 +107,18 @@ PAGES: dict[str, Page] = {
     "tasks-event": Page(VIEW_TASK, CHANGE_DRAFT),
     "tasks-event-new": both(CHANGE_DRAFT),
     "tasks-event-remove": do(CHANGE_DRAFT),
+    "tasks-lists": look(VIEW_TASK),
+    "tasks-list": look(VIEW_TASK),
+    "tasks-list-new": both(CHANGE_DRAFT),
+    "tasks-list-contents": do(CHANGE_DRAFT),
+    "tasks-list-remove": do(CHANGE_DRAFT),
+    "tasks-exchange": look(VIEW_TASK),
+    "tasks-export-json": look(VIEW_TASK),
+    "tasks-export-csv": look(VIEW_TASK),
+    "tasks-exchange-dry-run": do(CHANGE_DRAFT),
+    "tasks-exchange-take": do(CHANGE_DRAFT),
     # Looking closer
+    "tasks-list-users": look(EXPLAIN_USER),
     "tasks-explain": look(EXPLAIN_USER),
     "tasks-audit": look(VIEW_AUDIT),
     "tasks-audit-csv": look(VIEW_AUDIT),
@@ -178,16 +189,19 @@ def address_of(operators: dict[str, Any]) -> Callable[[str], str]:
     from django.contrib.auth.models import Group
     from django.urls import reverse
 
-    from apps.tasks.config.documents import Attribute, EventType
+    from apps.tasks.config.documents import Attribute, EventType, UserList
     from apps.tasks.keys import create_api_key
     from apps.tasks.models import AuditEntry
     from apps.tasks.publishing.drafts import open_draft
+    from apps.tasks.publishing.lists import store
     from tests.stack import published
 
     tag = secrets.token_hex(4)
     attribute, event = Attribute(name=f"level_{tag}", type="number"), EventType(name=f"event_{tag}")
     task = published.task(f"who-may-{tag}")
-    revision = published.publish_tasks(task, attribute, event)
+    contents = store([7])
+    listed = UserList(name=f"list-{tag}", sha256=contents.sha256, count=contents.count)
+    revision = published.publish_tasks(task, attribute, event, listed)
     key, _text = create_api_key(f"who may {tag}", ["read"])
     group = Group.objects.create(name=f"who-may-{tag}")
 
@@ -209,6 +223,8 @@ def address_of(operators: dict[str, Any]) -> Callable[[str], str]:
                 return {"name": attribute.name}
             case "tasks-event" | "tasks-event-remove":
                 return {"name": event.name}
+            case "tasks-list" | "tasks-list-users" | "tasks-list-contents" | "tasks-list-remove":
+                return {"name": listed.name}
             case "tasks-audit-entry":
                 return {"number": AuditEntry.objects.order_by("-id").values_list("id", flat=True)[0]}
             case "console:table" | "console:csv":

@@ -30,7 +30,7 @@ from apps.tasks.config.documents import (
 )
 from apps.tasks.config.faults import FAULT, WARNING, WARNINGS, Fault, refusals
 from apps.tasks.config.labels import say_place
-from apps.tasks.config.reading import read_document
+from apps.tasks.config.reading import _CODES, read_document
 from apps.tasks.config.validate import validate
 from apps.tasks.config.words import SENTENCES, say_fault
 from apps.tasks.models.live import CODE_PATTERN
@@ -433,6 +433,15 @@ def test_a_document_under_another_key_is_refused() -> None:
     ]
 
 
+def test_a_list_whose_users_are_nowhere_is_refused() -> None:
+    configuration = a_configuration()
+
+    assert validate(configuration, contents={BETA.sha256}) == []
+    (fault,) = validate(configuration, contents=set())
+    assert (fault.pointer, fault.code, fault.level) == ("/lists/beta/sha256", "contents_missing", FAULT)
+    assert_said(fault)
+
+
 def test_too_many_documents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.tasks.config.validate._MOST", {"task": 1, "attribute": 0, "event": 0, "list": 0})
 
@@ -516,10 +525,22 @@ def test_the_patterns_are_those_of_the_database() -> None:
 
 def test_every_code_has_words_and_no_words_are_left_over() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in Path(PROJECT / "apps/tasks/config").glob("*.py"))
-    noted = set(re.findall(r'note\(\s*"(\w+)"', source)) | {"attribute_unknown", "event_attribute_unknown"}
-    read = {"type_wrong", "not_storable", "field_missing", "field_unknown", "choice_unknown", "moment_pattern", "day_pattern"}
+    noted = set(re.findall(r'(?:note|Fault)\(\s*(?:"", |pointer_to\([^)]*\), )?"(\w+)"', source)) | {
+        "attribute_unknown",
+        "event_attribute_unknown",
+    }
+    elsewhere = set(_CODES.values()) | {
+        "attribute_unknown",
+        "event_attribute_unknown",
+        "type_wrong",
+        "field_twice",
+        "number_unknown",
+        "cell_number",
+        "cell_boolean",
+        "cell_json",
+    }
 
-    assert {case.partition("/")[0] for case in SENTENCES} == noted | read
+    assert {case.partition("/")[0] for case in SENTENCES} == noted | elsewhere
     assert noted >= WARNINGS
 
 

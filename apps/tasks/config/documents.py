@@ -6,7 +6,8 @@ A document is replaced whole; its key (a task's code, an attribute's name) never
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timezone
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -40,6 +41,20 @@ WHOLE = 10_000
 
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What all documents have in common: an unknown field is a fault, a default is not written."""
+
+    def __post_init__(self) -> None:
+        # msgspec leaves out a default only if it is the very same object; 86,400 read from a form is another one. Without this,
+        # equal documents would give different bytes, and a field that was only saved again would look changed.
+        for field, default in _defaults_of(type(self)):
+            value = getattr(self, field)
+            if value is not default and value == default and type(value) is type(default):
+                msgspec.structs.force_setattr(self, field, default)
+
+
+@cache
+def _defaults_of(struct: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    fields = msgspec.structs.fields(struct)
+    return tuple((field.name, field.default) for field in fields if field.default not in (msgspec.NODEFAULT, None, ()))
 
 
 class Condition(_Document, frozen=True, kw_only=True):
@@ -175,6 +190,14 @@ class Task(_Document, frozen=True, kw_only=True):
     release: Release = Release()
     switched_off: bool = False
     archived: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in ("starts_at", "ends_at"):
+            moment: datetime | None = getattr(self, field)
+            # The same moment in another zone is the same document. A year that has no UTC is left for `validate` to refuse.
+            if moment is not None and moment.tzinfo not in (None, timezone.utc) and 1 < moment.year < 9999:
+                msgspec.structs.force_setattr(self, field, moment.astimezone(timezone.utc))
 
 
 class Attribute(_Document, frozen=True, kw_only=True):

@@ -138,8 +138,30 @@ SENTENCES = {
     "sequence_alone": _("It is the only task in the sequence “%(sequence)s”. Check the spelling."),
     "exclusive_group_alone": _("It is the only task in the exclusive group “%(group)s”. Check the spelling."),
     "task_removed": _("The task goes away with its history in lists. Archive it instead, unless it was never meant to be."),
+    # Files
+    "file_no_text": _("This is no text file. Choose a JSON file that was exported here."),
+    "file_not_ours": _("This file does not say “schema”: %(schema)s. Choose one that was exported here."),
+    "json_syntax": _("The JSON cannot be read from here on. Look for a missing comma, quote or bracket."),
+    "field_twice": _("The field “%(name)s” is there twice in one object. Remove one."),
+    "number_unknown": _("%(name)s is no number that JSON has. Write a number, or null."),
+    "part_unknown": _("There is no part “%(name)s” in a configuration. Correct its name or remove it."),
+    "document_twice": _("“%(name)s” stands in the file a second time. Remove one."),
+    "table_encoding": _("The table is not in UTF-8. Save it again as “CSV UTF-8”."),
+    "table_syntax": _("The table cannot be read from here on. Look for a quote that is not closed."),
+    "column_unknown": _("There is no column “%(name)s”. Correct its heading or remove the column."),
+    "column_twice": _("The column “%(name)s” is there twice. Remove one."),
+    "column_code_missing": _("The column “code” is missing: it says which task a row is about."),
+    "code_missing": _("The row has no code. Write the task's code in the column “code”."),
+    "cells_too_many": _("The row has %(count)s cells, and there are %(limit)s columns. Look for a comma outside quotes."),
+    "cell_number": _("“%(value)s” is no whole number. Type one like 30."),
+    "cell_boolean": _("“%(value)s” is neither true nor false. Type one of them."),
+    "cell_json": _("“%(value)s” is no JSON. Export a task to see how it is written."),
     # Lists
-    "sha256": _("The contents of the list are missing. Upload it again."),
+    "list_no_text": _("This is no text file. Save the list as text or CSV, one uid a line."),
+    "uid": _("“%(value)s” is no uid. A uid is a whole number from 1 to 9223372036854775807."),
+    "list_too_long": _("The list has %(count)s users, and at most %(limit)s are allowed. Use a share of users instead, or several lists."),
+    "sha256": _("This is no SHA-256 of a list's contents. Upload the list instead of typing it."),
+    "contents_missing": _("The users of this list are not stored here. Upload the list again."),
 }
 """By code, and by code and case."""
 

@@ -14,47 +14,18 @@ from django.shortcuts import get_object_or_404
 from django.urls import path
 from django.utils import timezone as here
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from apps.tasks.config.documents import KINDS
 from apps.tasks.models import AuditEntry
 from apps.tasks.screens.audit_export import COLUMNS, csv_lines
 from apps.tasks.screens.audit_sides import differing, sides
+from apps.tasks.screens.audit_words import ACTIONS, KINDS
 from apps.tasks.screens.frame import AUDIT, screen, show
 
 PAGE_ROWS = 50
 EXPORT_BATCH = 1_000
 PLACES_IN_LIST = 12
 """Of one entry; its own page shows the others."""
-
-ACTIONS = {
-    "open_draft": gettext_lazy("opened a draft"),
-    "save": gettext_lazy("changed in a draft"),
-    "remove": gettext_lazy("removed in a draft"),
-    "revert": gettext_lazy("took a change back"),
-    "resolve": gettext_lazy("resolved a conflict"),
-    "discard": gettext_lazy("discarded a draft"),
-    "import": gettext_lazy("imported into a draft"),
-    "upload_list": gettext_lazy("uploaded a list"),
-    "ask": gettext_lazy("asked for a review"),
-    "approve": gettext_lazy("approved"),
-    "send_back": gettext_lazy("sent back"),
-    "publish": gettext_lazy("published"),
-    "schedule": gettext_lazy("scheduled"),
-    "cancel_schedule": gettext_lazy("took back a schedule"),
-    "roll_back": gettext_lazy("rolled back"),
-    "switch_off": gettext_lazy("switched off"),
-    "switch_on": gettext_lazy("switched on"),
-}
-"""Actions in words; one that is not here is shown by its code."""
-
-KIND_WORDS = {
-    "task": gettext_lazy("task"),
-    "attribute": gettext_lazy("attribute"),
-    "event": gettext_lazy("event type"),
-    "list": gettext_lazy("list"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +78,8 @@ def audit_log(request: HttpRequest) -> HttpResponse:
         newer=search.address(after=rows[0].pk) if newer and rows else "",
         older=search.address(before=rows[-1].pk) if older and rows else "",
         newest=search.address(),
-        actions=[(code, ACTIONS.get(code, code)) for code in _codes()],
-        kinds=[(kind, KIND_WORDS[kind]) for kind in KINDS],
+        actions=[(code, ACTIONS.get(code, code)) for code in codes()],
+        kinds=list(KINDS.items()),
         export=search.address(),
         time_zone=here.get_current_timezone_name(),
     )
@@ -186,14 +157,14 @@ def _shown(entry: AuditEntry) -> dict[str, Any]:
     return {
         "entry": entry,
         "action": ACTIONS.get(entry.action, entry.action),
-        "kind": KIND_WORDS.get(entry.kind, entry.kind),
+        "kind": KINDS.get(entry.kind, entry.kind),
         "places": places[:PLACES_IN_LIST],
         "more": max(len(places) - PLACES_IN_LIST, 0),
         "count": len(places),
     }
 
 
-def _codes() -> list[str]:
+def codes() -> list[str]:
     return list(AuditEntry.objects.order_by("action").values_list("action", flat=True).distinct())
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from apps.tasks.config.change_words import Sides, say_difference, sides
 from apps.tasks.config.differences import differences_of
-from apps.tasks.config.documents import ATTRIBUTE, EVENT, TASK, Configuration, from_plain
+from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Configuration, from_plain
 
 
 @dataclass(frozen=True)
@@ -68,5 +68,5 @@ def _change(kind: str, key: str, old: Any, new: Any) -> Change:
 
 def address_of(kind: str, key: str) -> str:
     """The page on which a document is edited; empty for one that has none here."""
-    names = {TASK: "tasks-task", ATTRIBUTE: "tasks-attribute", EVENT: "tasks-event"}
+    names = {TASK: "tasks-task", ATTRIBUTE: "tasks-attribute", EVENT: "tasks-event", LIST: "tasks-list"}
     return reverse(names[kind], args=[key]) if kind in names else ""

@@ -27,10 +27,10 @@ from apps.tasks.publishing import drafts, review
 from apps.tasks.publishing.errors import Invalid, Refusal
 from apps.tasks.publishing.live import configuration_at
 from apps.tasks.publishing.main_action import Facts, main_action
+from apps.tasks.publishing.words import say_failure, say_refusal
 from apps.tasks.screens.change_sentences import address_of, changes_between
 from apps.tasks.screens.conflict_sentences import say_conflicts
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.publishing.words import say_failure, say_refusal
 from apps.tasks.screens.workplace import Workplace, editor_of, enter, open_draft_or_404
 
 DRAFTS_A_PAGE = 50

@@ -1,4 +1,4 @@
-"""Explain: what one user sees at one moment, and why. With the same evaluator as the API, on what is live, on a draft, or on an older revision.
+"""Explain: what one user sees at one moment, and why: on what is live, on a draft, or on an older revision. The API's evaluator answers.
 
 The user's progress is read as it is now. When the DBSvr does not answer, the page says so and leaves open what depends on it.
 """
@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from apps.cachesync.task_interface import task_interface
+from apps.tasks.config import written
 from apps.tasks.config.documents import TASK
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle
@@ -26,7 +27,7 @@ from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.explain_form import Asked, read_question
-from apps.tasks.screens.explain_sources import CannotBeExplained, Source, load_source, source_asked_for
+from apps.tasks.screens.explain_sources import CannotBeExplained, load_source, source_asked_for
 from apps.tasks.screens.explain_words import STATUS_WORDS, UNKNOWN, Said, say_because, say_checks
 from apps.tasks.screens.frame import EXPLAIN, screen, show
 from apps.tasks.screens.workplace import editor_of
@@ -51,6 +52,18 @@ class Answer:
     @property
     def code(self) -> str:
         return self.explanation.decision.task.code
+
+    @property
+    def bucket(self) -> str:
+        return written.number(self.explanation.bucket)
+
+    @property
+    def progress(self) -> str:
+        return written.number(self.explanation.decision.progress)
+
+    @property
+    def target(self) -> str:
+        return written.number(self.explanation.decision.target)
 
     @property
     def status_word(self) -> str:

@@ -16,6 +16,7 @@ from apps.tasks.config.documents import Attribute
 from apps.tasks.evaluation.attributes import READERS, NotOfType
 from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.standing import ZONE_ATTRIBUTE
+from apps.tasks.screens.explain_words import say_value
 from tasksys_site.configuration import MAX_UID
 
 PREFIX = "a."
@@ -35,6 +36,10 @@ class AttributeField:
     @property
     def name(self) -> str:
         return PREFIX + self.attribute.name
+
+    @property
+    def default(self) -> str:
+        return "" if self.attribute.default is None else say_value(self.attribute.default)
 
 
 @dataclass(slots=True)
@@ -83,7 +88,7 @@ def _read_attributes(asked: Asked, given: Mapping[str, str], bundle: Bundle) -> 
     tasks = [bundle.by_code[asked.code]] if asked.code in bundle.by_code else bundle.tasks
     wanted = attributes_asked_for(tasks)
     registry = dict(bundle.registry.attributes)
-    if any(period.zone == "user" for period in bundle.periods):
+    if any(rules.clock is None for task in tasks for rules in (task.in_use, *task.kept)):
         wanted.add(ZONE_ATTRIBUTE)
         registry.setdefault(ZONE_ATTRIBUTE, USERS_ZONE)
     for name, attribute in sorted(registry.items()):

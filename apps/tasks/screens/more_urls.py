@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from apps.tasks.screens import audit, calendar, explain
+from apps.tasks.screens import audit, calendar, exchange, explain, lists
 
-urlpatterns = [*calendar.urlpatterns, *audit.urlpatterns, *explain.urlpatterns]
+urlpatterns = [*calendar.urlpatterns, *explain.urlpatterns, *lists.urlpatterns, *exchange.urlpatterns, *audit.urlpatterns]

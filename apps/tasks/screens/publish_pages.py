@@ -20,10 +20,10 @@ from apps.tasks.moments import say_moment
 from apps.tasks.people.roles import PUBLISH_DRAFT
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Conflicting, Invalid, Refusal, TooLate
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between
 from apps.tasks.screens.frame import screen, show
-from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404
 
 IN_FLIGHT = [

@@ -26,12 +26,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.tasks.config import limits
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configuration, Document, EventType
 from apps.tasks.config.words import say_fault
+from apps.tasks.people.access import require
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal
-from apps.tasks.people.access import require
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
-from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.row_forms import TYPE_WORDS, RowForm, row_set
 from apps.tasks.screens.row_sets import Posted, with_row, without_rows
 from apps.tasks.screens.value_text import BadValue, text_of_value, value_from_text

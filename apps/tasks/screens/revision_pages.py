@@ -18,17 +18,17 @@ from apps.tasks.config.documents import from_plain
 from apps.tasks.models import Revision
 from apps.tasks.models.records import Origin
 from apps.tasks.moments import say_moment
+from apps.tasks.people.access import require
+from apps.tasks.people.roles import PUBLISH_DRAFT, VIEW_REVISION
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Conflicting, Invalid, NotApproved, Refusal
 from apps.tasks.publishing.live import configuration_at
 from apps.tasks.publishing.reconciling import brought_back, what_rolls_back
-from apps.tasks.people.access import require
-from apps.tasks.people.roles import PUBLISH_DRAFT, VIEW_REVISION
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between, changes_in
 from apps.tasks.screens.frame import EDIT, screen, show
 from apps.tasks.screens.publish_pages import IN_FLIGHT
-from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.workplace import Workplace, enter
 
 REVISIONS_A_PAGE = 50

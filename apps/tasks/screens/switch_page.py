@@ -15,9 +15,9 @@ from apps.tasks.config.words import say_fault
 from apps.tasks.people.roles import KILL_TASK
 from apps.tasks.publishing import publish
 from apps.tasks.publishing.errors import Invalid, Refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.frame import screen, show
-from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.task_pages import name_of
 from apps.tasks.screens.workplace import Workplace
 
