@@ -36,8 +36,13 @@ CAUSES: Mapping[str, tuple[int, Any, bool, bool]] = {
     "unknown_task": (404, gettext_lazy("There is no such task"), False, False),
     "method_not_allowed": (405, gettext_lazy("This method is not offered here"), False, False),
     "not_eligible": (409, gettext_lazy("The task cannot be done"), False, False),
+    "unknown_revision": (404, gettext_lazy("There is no such revision"), False, False),
+    "unknown_draft": (404, gettext_lazy("There is no such draft"), False, False),
+    "conflict": (409, gettext_lazy("A newer revision changed the same"), False, False),
+    "draft_refused": (409, gettext_lazy("The draft is not in a state for this"), False, False),
     "event_id_conflict": (409, gettext_lazy("The event id belongs to another event"), False, False),
     "too_big": (413, gettext_lazy("The request is too large"), False, False),
+    "invalid_configuration": (422, gettext_lazy("The configuration has faults"), False, False),
     "unsupported_media_type": (415, gettext_lazy("The body must be JSON"), False, False),
     "internal": (500, gettext_lazy("Something went wrong here"), True, True),
     "dbsvr_fault": (502, gettext_lazy("The DBSvr could not do this"), False, False),
@@ -74,13 +79,16 @@ class Problem(Exception):
         reasons: Sequence[Mapping[str, str]] = (),
         headers: Mapping[str, str] | None = None,
         outcome_unknown: bool | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
+        """`more`: further fields of the body, by name."""
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.pointer = pointer
         self.reasons = reasons
         self.headers = dict(headers or {})
+        self.more = dict(more or {})
         self.status, self.title, self.retryable, unknown = CAUSES[code]
         self.outcome_unknown = unknown if outcome_unknown is None else outcome_unknown
 
@@ -98,7 +106,7 @@ class Problem(Exception):
             body["pointer"] = self.pointer
         if self.reasons:
             body["reasons"] = list(self.reasons)
-        return body
+        return {**body, **self.more}
 
     def answer(self) -> HttpResponse:
         response = HttpResponse(msgspec.json.encode(self.body()), status=self.status, content_type=CONTENT_TYPE, headers=self.headers)
