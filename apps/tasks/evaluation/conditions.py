@@ -1,122 +1,115 @@
 """Condition rows over what is known of a user: all rows of a group, one group of several.
 
-Pure. Compiled when a bundle is loaded: a row becomes a closure that knows its comparison. An outcome is met (True), unmet (False) or
-unknown (None), and only met is met: `level != 40` is not met by a user whose level nobody knows.
+Pure. Compiled when a bundle is loaded: a row becomes a check of a known value. Whether the value is known at all is asked before any check:
+so no comparison, a negation least of all, can be met by what nobody knows.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from apps.tasks.config.documents import OPERATORS, Attribute, Condition
 from apps.tasks.evaluation.attributes import READERS, Known, NotOfType, Registry, Values
 
 Outcome: TypeAlias = bool | None
-Test: TypeAlias = Callable[[Values], Outcome]
 
 
 class BadCondition(ValueError):
     """The row makes no sense: an operator that its attribute's type lacks, or a value of another type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One condition, ready to be asked."""
+class Row(NamedTuple):
+    """One condition, ready to be asked. `check` is only ever given a known value."""
 
+    attribute: str
+    check: Callable[[Known], bool]
     condition: Condition
-    test: Test
 
 
-Groups: TypeAlias = tuple[tuple[Row, ...], ...]
+Group: TypeAlias = tuple[Row, ...]
+Groups: TypeAlias = tuple[Group, ...]
 
 
 def compile_groups(groups: Sequence[Sequence[Condition]], registry: Registry) -> Groups:
     """Raises BadCondition."""
-    return tuple(tuple(Row(row, compile_row(row, registry.attributes.get(row.attribute))) for row in group) for group in groups)
+    return tuple(tuple(compile_row(row, registry.attributes.get(row.attribute)) for row in group) for group in groups)
 
 
-def compile_row(condition: Condition, attribute: Attribute | None) -> Test:
+def compile_row(condition: Condition, attribute: Attribute | None) -> Row:
     """Raises BadCondition. An attribute that is not registered is unknown of everybody."""
     if attribute is None:
-        return _unknown
+        return Row(condition.attribute, _never, condition)
     if condition.operator not in OPERATORS[attribute.type]:
         raise BadCondition(f"{condition.attribute}: a {attribute.type} has no {condition.operator}")
     try:
-        return _test(condition, attribute)
+        return Row(condition.attribute, _check(condition, attribute), condition)
     except (NotOfType, TypeError) as error:
         raise BadCondition(f"{condition.attribute} {condition.operator}: the value does not fit a {attribute.type}") from error
 
 
-def outcome_of(groups: Groups, values: Values) -> Outcome:
-    """No group: everybody."""
-    outcome: Outcome = not groups
+def lacking(groups: Groups, values: Values) -> list[Row]:
+    """The rows, of the group that lacks least, that are not met, unknown ones too. None when a group is met, or when there is no group."""
+    least: list[Row] = []
     for group in groups:
-        of_group = outcome_of_group(group, values)
-        if of_group:
-            return True
-        if of_group is None:
-            outcome = None
-    return outcome
+        found = [row for row in group if (value := values[row[0]]) is None or not row[1](value)]
+        if not found:
+            return found
+        if not least or len(found) < len(least):
+            least = found
+    return least
 
 
-def outcome_of_group(group: Sequence[Row], values: Values) -> Outcome:
-    outcome: Outcome = True
-    for row in group:
-        met = row.test(values)
-        if not met:
-            if met is None:
-                outcome = None
-            else:
-                return False
-    return outcome
+def outcome_of(row: Row, values: Values) -> Outcome:
+    """Met (True), unmet (False) or unknown (None)."""
+    value = values[row.attribute]
+    return None if value is None else row.check(value)
 
 
-def nearest_group(groups: Groups, values: Values) -> int:
-    """The place of the group that lacks least to be met: of it, reasons are given. The first of several."""
-    return min(range(len(groups)), key=lambda place: sum(1 for row in groups[place] if not row.test(values)))
+def _never(value: Known) -> bool:
+    return False
 
 
-def _unknown(values: Values) -> Outcome:
-    return None
+def _always(value: Known) -> bool:
+    return True
 
 
-def _test(condition: Condition, attribute: Attribute) -> Test:  # one branch for each operator, no more
-    name, operator, given = condition.attribute, condition.operator, condition.value
-    read = READERS[attribute.type]
-    if operator == "exists":
-        return lambda values: True if name in values else None
-    if operator in ("in", "not_in"):
-        among = frozenset(read(each) for each in _list(given))
-        if operator == "in":
-            return lambda values: None if (value := values.get(name)) is None else value in among
-        return lambda values: None if (value := values.get(name)) is None else value not in among
-    if operator == "between":
-        first, last = (read(each) for each in _list(given, length=2))
-        if attribute.type == "date":
-            return lambda values: None if (value := values.get(name)) is None else first <= value < last
-        return lambda values: None if (value := values.get(name)) is None else first <= value <= last
-    return _comparison(name, operator, read(given))
-
-
-def _comparison(name: str, operator: str, wanted: Known) -> Test:
-    match operator:
-        case "=":
-            return lambda values: None if (value := values.get(name)) is None else value == wanted
-        case "!=":
-            return lambda values: None if (value := values.get(name)) is None else value != wanted
-        case "<" | "before":
-            return lambda values: None if (value := values.get(name)) is None else value < wanted
-        case "<=":
-            return lambda values: None if (value := values.get(name)) is None else value <= wanted
-        case ">":
-            return lambda values: None if (value := values.get(name)) is None else value > wanted
-        case ">=" | "after":
-            return lambda values: None if (value := values.get(name)) is None else value >= wanted
+def _check(condition: Condition, attribute: Attribute) -> Callable[[Known], bool]:
+    """The comparison with its wanted value in it. Mostly calls in which no Python code runs: a thousand are made for each user."""
+    given, read = condition.value, READERS[attribute.type]
+    match condition.operator:
+        case "exists":
+            return _always
+        case "in":
+            return frozenset(read(each) for each in _list(given)).__contains__
+        case "not_in":
+            unwanted = frozenset(read(each) for each in _list(given))
+            return lambda value: value not in unwanted
+        case "between":
+            first, last = (read(each) for each in _list(given, length=2))
+            if attribute.type == "date":
+                return lambda value: bool(first <= value < last)
+            return lambda value: bool(first <= value <= last)
         case "contains":
-            return lambda values: None if (value := values.get(name)) is None else wanted in value
-    raise BadCondition(f"there is no operator {operator}")
+            part = read(given)
+            return lambda value: part in value
+        case other:
+            return partial(_SEEN_FROM_WANTED[other], read(given))
+
+
+_SEEN_FROM_WANTED: dict[str, Callable[[Known, Known], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.gt,
+    "before": operator.gt,
+    "<=": operator.ge,
+    ">": operator.lt,
+    ">=": operator.le,
+    "after": operator.le,
+}
+"""The wanted value is the first operand: level >= 30 is 30 <= level."""
 
 
 def _list(value: object, length: int | None = None) -> Sequence[object]:

@@ -116,14 +116,22 @@ class Repeating(Clock):
         raise AssertionError(f"no period begins before {at.isoformat()} in {self.zone.key}")
 
     def period_named(self, key: str) -> PeriodOfTime:
-        try:
-            begins_on = date.fromisoformat(key.removeprefix(self._prefix))
-            number = self._number_near(begins_on)
-        except (ValueError, OverflowError):
-            return PeriodOfTime(key, None, None)
-        if self._key_of(number) != key:
+        number = self.number_of(key)
+        if number is None:
             return PeriodOfTime(key, None, None)
         return PeriodOfTime(key, self._start_of(number), self._start_of(number + 1))
+
+    def number_of(self, key: str) -> int | None:
+        """None for a key that no period of this clock has."""
+        try:
+            number = self._number_near(date.fromisoformat(key.removeprefix(self._prefix)))
+        except (ValueError, OverflowError):
+            return None
+        return number if self._key_of(number) == key else None
+
+    def never_was(self, number: int) -> bool:
+        """Whether the period has no moment: its day was skipped."""
+        return self._start_of(number) == self._start_of(number + 1)
 
     def _key_of(self, number: int) -> str:
         return f"{self._prefix}{self._date_of(number).isoformat()}"

@@ -1,0 +1,44 @@
+"""What a user may do, and why: a bundle, his profile and his records in, decisions or explanations out.
+
+Pure: it asks nobody, and reads no clock but the moment that is passed in. The API, "explain" and previews all call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from apps.tasks.evaluation.attributes import Profile
+from apps.tasks.evaluation.bundle import Bundle, LiveTask
+from apps.tasks.evaluation.decisions import Decision, decide
+from apps.tasks.evaluation.explanation import Explanation, explain_task
+from apps.tasks.evaluation.standing import Quotas, User
+from workers.protocol import Snapshot
+
+__all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "explain"]
+
+
+def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:
+    """One decision per task, in the order of the codes. `quotas`: what all users have used of caps; without it nothing is said of them."""
+    user = User(bundle, profile, snapshot, now, quotas)
+    return [decide(task, user) for task in bundle.tasks]
+
+
+def evaluate_task(
+    bundle: Bundle, task: LiveTask, profile: Profile, snapshot: Snapshot, at: datetime, quotas: Quotas | None = None
+) -> Decision:
+    """The decision on one task alone, at the time of an event."""
+    return decide(task, User(bundle, profile, snapshot, at, quotas))
+
+
+def explain(
+    bundle: Bundle,
+    profile: Profile,
+    snapshot: Snapshot,
+    now: datetime,
+    quotas: Quotas | None = None,
+    tasks: Iterable[LiveTask] | None = None,
+) -> list[Explanation]:
+    """One explanation per task (or of those given), in the order of the codes: the decision, and every check with what it saw."""
+    user = User(bundle, profile, snapshot, now, quotas)
+    return [explain_task(task, user) for task in (bundle.tasks if tasks is None else tasks)]
