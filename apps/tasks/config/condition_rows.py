@@ -27,7 +27,7 @@ def inspect_rows(rows: tuple[Condition, ...], types: Mapping[str, ValueType], un
             at.note(unknown_code, place, "attribute", attribute=row.attribute, nearest=nearest(row.attribute, types), **params)
         else:
             _inspect_row(row, type_, at, place)
-        if any(row == other and type(row.value) is type(other.value) for other in seen):
+        if row in seen:
             at.note("row_twice", place, attribute=row.attribute)
         seen.append(row)
     if len(at.found) == faults_before and len(rows) > 1:
