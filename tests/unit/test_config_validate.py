@@ -327,6 +327,23 @@ def test_a_cycle_of_prerequisites_is_named_once() -> None:
     assert "a → b → c → a" in say_fault(fault)
 
 
+def test_what_lies_between_tasks_is_told_where_somebody_changed_something() -> None:
+    live = a_configuration(a_task("a"), needs("b", "a"), needs("c", "b"), a_task("x", sequence="s", position=1), a_task("y", sequence="s"))
+    draft = live.changed({("task", "a"): needs("a", "c"), ("task", "x"): a_task("x", sequence="s")})
+    other = live.changed({("task", "a"): needs("a", "c")})
+
+    faults = refusals(validate(draft, live))
+    # Somebody else published the first half of the circle meanwhile: then the second half is the change.
+    (turned,) = refusals(validate(other, other.changed({("task", "c"): a_task("c")})))
+
+    assert [(fault.pointer, fault.code) for fault in faults] == [
+        ("/tasks/x/position", "position_twice"),
+        ("/tasks/a/prerequisites", "cycle"),
+    ]
+    assert (faults[0].params["task"], faults[1].params["cycle"]) == ("y", ["a", "c", "b", "a"])
+    assert (turned.pointer, turned.params["cycle"]) == ("/tasks/c/prerequisites", ["c", "b", "a", "c"])
+
+
 def test_two_separate_cycles_are_two_faults() -> None:
     faults = validate(a_configuration(needs("a", "b"), needs("b", "a"), needs("c", "d"), needs("d", "c")))
 

@@ -42,7 +42,7 @@ def validate(
         inspect_task(task, at, event_retention_s)
         if not task.archived:
             inspect_references(task, known, at)
-    inspect_order(configuration.tasks.values(), found)
+    inspect_order(configuration.tasks, live.tasks if live is not None else {}, found)
     if live is not None:
         _inspect_change(live, configuration, found)
     return found
