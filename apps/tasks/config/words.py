@@ -123,7 +123,7 @@ SENTENCES = {
         "There are %(count)s values for `%(attribute)s`, and at most %(limit)s are allowed. Use a list of users instead."
     ),
     "choice_twice": _("“%(value)s” is there twice. Remove one."),
-    "range_needs_two": _("“From … to …” needs exactly two values for `%(attribute)s`."),
+    "range_needs_two": _("“Is between” needs exactly two values for `%(attribute)s`."),
     "range_reversed": _("From %(low)s to %(high)s holds for no `%(attribute)s`. Put the smaller value first."),
     # Other tasks
     "prerequisite_unknown": _("There is no task `%(task)s`. Choose another one."),
