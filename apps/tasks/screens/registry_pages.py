@@ -248,7 +248,7 @@ def _form_page(
         edition=draft.edition if draft else 0,
         seen=work.live_number,
         is_drafted=is_drafted,
-        faults=[say_fault(fault) for fault in own],
+        own_faults=[say_fault(fault) for fault in own],
         users=sorted(users)[:20],
         more_users=max(0, len(users) - 20),
         may_edit=work.may_edit,

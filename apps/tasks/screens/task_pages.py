@@ -134,7 +134,7 @@ def _page(
         shown=_mark(editor.task),
         zone=timezone.get_current_timezone_name(),
         is_drafted=is_drafted,
-        faults=[text for _place, text in placed],
+        own_faults=[text for _place, text in placed],
         fault_count=len(placed),
         placed=placed,
         wrong=wrong,
