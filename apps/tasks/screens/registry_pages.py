@@ -230,7 +230,11 @@ def _form_page(
 ) -> HttpResponse:
     draft = work.draft
     is_drafted = (registry.kind, name) in work.changed_keys
-    own = [fault for fault in drafts.check(draft) if (fault.kind, fault.key) == (registry.kind, name)] if draft and is_drafted else []
+    own = (
+        [fault for fault in drafts.faults_of(work.configuration, work.live) if (fault.kind, fault.key) == (registry.kind, name)]
+        if draft and is_drafted
+        else []
+    )
     users = registry.users(work.configuration, name) if name else []
     return show(
         request,

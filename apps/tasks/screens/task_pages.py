@@ -117,7 +117,11 @@ def _page(
     draft = work.draft
     code = editor.task.code
     is_drafted = (TASK, code) in work.changed_keys
-    own = [fault for fault in drafts.check(draft) if (fault.kind, fault.key) == (TASK, code)] if draft and is_drafted else []
+    own = (
+        [fault for fault in drafts.faults_of(work.configuration, work.live) if (fault.kind, fault.key) == (TASK, code)]
+        if draft and is_drafted
+        else []
+    )
     placed = [(fault.place[2:], say_fault(fault)) for fault in own]
     return show(
         request,
