@@ -16,7 +16,7 @@ from apps.tasks.live_bundle import LiveBundle, load_bundle
 from apps.tasks.watch import NotKnownYet
 from tests.stack.revisions import compiled, damaged
 from tests.stack.waiting import eventually
-from workers.protocol import DamagedRevision, MasterDown, PublishedBundle
+from workers.protocol import ConfigUnseen, DamagedRevision, PublishedBundle
 
 
 class DBSvrs:
@@ -89,7 +89,7 @@ def test_while_nobody_answers_the_last_known_stands_and_ages(start: Start, dbsvr
     dbsvrs.answers.append(compiled(42))
     live = start()
     live.get()
-    dbsvrs.answers.extend([MasterDown("no master")] * 2)
+    dbsvrs.answers.extend([ConfigUnseen("not seen")] * 2)
 
     eventually(lambda: live.get().age_s > 0.7)
 
@@ -101,10 +101,10 @@ def test_while_nobody_answers_the_last_known_stands_and_ages(start: Start, dbsvr
 
 
 def test_without_a_word_from_anybody_nothing_is_made_up(start: Start, dbsvrs: DBSvrs) -> None:
-    dbsvrs.answers.append(MasterDown("no master"))
+    dbsvrs.answers.append(ConfigUnseen("not seen"))
     live = start()
 
-    with pytest.raises(NotKnownYet, match="no master"):
+    with pytest.raises(NotKnownYet, match="not seen"):
         live.get()
     assert live.state == "none is known yet"
 
@@ -121,7 +121,7 @@ def test_a_process_that_starts_while_nobody_answers_begins_with_what_its_host_ha
     eventually(lambda: len(dbsvrs.asked) == 2)
     dbsvrs.is_over.set()
     dbsvrs.is_over = threading.Event()
-    dbsvrs.answers.extend([MasterDown("no master")] * 20)
+    dbsvrs.answers.extend([ConfigUnseen("not seen")] * 20)
 
     later = start().get()
 
