@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework import exceptions as drf
 
+from apps.tasks.api.task_answers import ReasonAnswer, reason_answer
 from apps.tasks.services import BadMoment, EventUsedOtherwise, NotEligible, UnknownTask
 from apps.tasks.watch import NotKnownYet
 from workers import protocol
@@ -36,8 +37,13 @@ CAUSES: Mapping[str, tuple[int, Any, bool, bool]] = {
     "unknown_task": (404, gettext_lazy("There is no such task"), False, False),
     "method_not_allowed": (405, gettext_lazy("This method is not offered here"), False, False),
     "not_eligible": (409, gettext_lazy("The task cannot be done"), False, False),
+    "unknown_revision": (404, gettext_lazy("There is no such revision"), False, False),
+    "unknown_draft": (404, gettext_lazy("There is no such draft"), False, False),
+    "conflict": (409, gettext_lazy("A newer revision changed the same"), False, False),
+    "draft_refused": (409, gettext_lazy("The draft is not in a state for this"), False, False),
     "event_id_conflict": (409, gettext_lazy("The event id belongs to another event"), False, False),
     "too_big": (413, gettext_lazy("The request is too large"), False, False),
+    "invalid_configuration": (422, gettext_lazy("The configuration has faults"), False, False),
     "unsupported_media_type": (415, gettext_lazy("The body must be JSON"), False, False),
     "internal": (500, gettext_lazy("Something went wrong here"), True, True),
     "dbsvr_fault": (502, gettext_lazy("The DBSvr could not do this"), False, False),
@@ -71,16 +77,19 @@ class Problem(Exception):
         code: str,
         detail: str,
         pointer: str | None = None,
-        reasons: Sequence[Mapping[str, str]] = (),
+        reasons: Sequence[ReasonAnswer] = (),
         headers: Mapping[str, str] | None = None,
         outcome_unknown: bool | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
+        """`more`: further fields of the body, by name."""
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.pointer = pointer
         self.reasons = reasons
         self.headers = dict(headers or {})
+        self.more = dict(more or {})
         self.status, self.title, self.retryable, unknown = CAUSES[code]
         self.outcome_unknown = unknown if outcome_unknown is None else outcome_unknown
 
@@ -97,8 +106,8 @@ class Problem(Exception):
         if self.pointer:
             body["pointer"] = self.pointer
         if self.reasons:
-            body["reasons"] = list(self.reasons)
-        return body
+            body["reasons"] = msgspec.to_builtins(self.reasons)
+        return {**body, **self.more}
 
     def answer(self) -> HttpResponse:
         response = HttpResponse(msgspec.json.encode(self.body()), status=self.status, content_type=CONTENT_TYPE, headers=self.headers)
@@ -134,8 +143,8 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
         case EventUsedOtherwise():
             return Problem("event_id_conflict", str(error), "#/event_id")
         case NotEligible():
-            reasons = [{"code": reason, "text": reason_text(reason)} for reason in error.reasons]
-            return Problem("not_eligible", " ".join(reason["text"] for reason in reasons), reasons=reasons)
+            reasons = [reason_answer(reason) for reason in error.reasons]
+            return Problem("not_eligible", " ".join(reason.text for reason in reasons), reasons=reasons)
         case NotKnownYet():
             log.warning("an API request came before tasks and keys could be read", extra={"error": error})
             return Problem("not_ready", _("Tasks and API keys could not be read yet."), headers={"Retry-After": "1"})
@@ -148,15 +157,6 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             return Problem("bad_request", _("The request cannot be read."))
         case _:
             return _of_framework(error)
-
-
-def reason_text(reason: str) -> str:
-    """A sentence for users, in the language that is active."""
-    return {
-        "inactive": _("The task is switched off."),
-        "not_started": _("The task has not started yet."),
-        "ended": _("The task has ended."),
-    }[reason]
 
 
 def _of_wire(error: protocol.DBSvrError, is_write: bool) -> Problem:
