@@ -65,6 +65,9 @@ WIRE_ERRORS: Mapping[type[protocol.DBSvrError], str] = {
     protocol.TimedOut: "timeout",
     protocol.Unreachable: "unreachable",
     protocol.Refused: "dbsvr_fault",
+    # Answers to whoever asks for the configuration; no call of the API does, the thread that holds it does.
+    protocol.ConfigUnseen: "not_ready",
+    protocol.DamagedRevision: "not_ready",
     protocol.NotAuthenticated: "dbsvr_fault",
 }
 
