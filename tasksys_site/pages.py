@@ -24,8 +24,11 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """This web process answers. It asks nobody else: whether the databases do is the console's to say."""
-    return HttpResponse("ok\n", content_type="text/plain; charset=utf-8")
+    """This web process answers, and says which published tasks it uses. It asks nobody: whether the databases answer is the console's
+    to say."""
+    from apps.tasks.live_bundle import live_bundle
+
+    return HttpResponse(f"ok\npublished tasks: {live_bundle.state}\n", content_type="text/plain; charset=utf-8")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -102,12 +102,14 @@ def django_on_stack(session_stack: PrivateStack, django_db_blocker: DjangoDbBloc
     from django.db import connections
 
     from apps.cachesync.task_interface import task_interface
+    from apps.tasks.live_bundle import live_bundle
     from apps.tasks.watch import watch
 
     (session_stack.directory / "static").mkdir(exist_ok=True)  # whitenoise warns of a missing one
     with django_db_blocker.unblock():
         yield session_stack
         watch.stop()
+        live_bundle.stop()
         task_interface().close()
         connections.close_all()
 

@@ -11,10 +11,21 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from tasksys_site.configuration import Configuration, ConfigurationError, Instance, configuration_file
-from workers.database import Connection, DatabaseGone, DatabaseUnfit, StatementRefused, master_faults, replica_faults, replication_health
+from workers.database import (
+    Connection,
+    DatabaseGone,
+    DatabaseUnfit,
+    NoSuchTable,
+    StatementRefused,
+    TryAgain,
+    master_faults,
+    replica_faults,
+    replication_health,
+)
 from workers.lanes import LANE_CAPACITY
 from workers.messages import TICKET
 from workers.process import Exit
+from workers.revisions import newest_revision
 
 
 class Finding(NamedTuple):
@@ -79,10 +90,12 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
         if not found:
             yield Finding(True, f"{role} {endpoint} answers, and its settings keep the promise")
         tables = {name for (name,) in connection.execute("SHOW TABLES")}
-        missing = {"user_state", "user_task", "applied_event", "db_info", "segment_owner"} - tables
+        missing = {"user_state", "user_task", "applied_event", "db_info", "segment_owner", "cache_purge", "task_traffic"} - tables
         if missing:
             yield Finding(False, f"{role} {endpoint}: tables are missing, run the migrations: {', '.join(sorted(missing))}")
-        if role != "master":
+        if role == "master":
+            yield _configuration(connection, endpoint, databases.configuration_schema)
+        else:
             io_runs, sql_runs, error_text = replication_health(connection)
             well = bool(io_runs and sql_runs)
             threads = f"receiving {_word(io_runs)}, applying {_word(sql_runs)}"
@@ -91,6 +104,20 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
         yield Finding(False, f"{role}: {error}")
     finally:
         connection.close()
+
+
+def _configuration(connection: Connection, endpoint: str, schema: str) -> Finding:
+    """The master's worker hands the published tasks down: it reads one table of the other schema."""
+    try:
+        number, _ = newest_revision(connection, schema)
+    except NoSuchTable:
+        return Finding(False, f"master {endpoint}: table {schema}.config_revision is missing, run the migrations")
+    except StatementRefused as error:
+        grant = f"GRANT SELECT ON `{schema}`.config_revision TO the workers' account"
+        return Finding(False, f"master {endpoint}: the task configuration cannot be read ({error}): {grant}")
+    except TryAgain as error:
+        return Finding(False, f"master {endpoint}: the task configuration is locked just now: {error}")
+    return Finding(True, f"master {endpoint}: task configuration, {f'revision {number}' if number else 'nothing published yet'}")
 
 
 def _word(runs: bool | None) -> str:

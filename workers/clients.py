@@ -29,6 +29,8 @@ _HUGE_ARRAY = re.compile(rb"[*%~>]\d{5}")
 _HUGE_ARRAY_ON_A_LINE = re.compile(rb"\n[*%~>]\d{5}")
 _ONLY_BYTES = {bytes}
 _CARRY = 8
+LARGE = 64 * 1024
+"""Answers from this size on are written by themselves."""
 
 
 class Client(asyncio.Protocol):
@@ -72,7 +74,7 @@ class Client(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The output bound is passed: this client does not read."""
-        self._cut("it does not read its answers")
+        self.cut("it does not read its answers")
 
     def data_received(self, data: bytes) -> None:
         reader = self._reader
@@ -96,7 +98,7 @@ class Client(asyncio.Protocol):
             return
         self.flush()
         if len(self.pending) > MAX_PENDING:
-            self._cut(f"more than {MAX_PENDING} requests without having read an answer")
+            self.cut(f"more than {MAX_PENDING} requests without having read an answer")
 
     def _obey(self, request: object, now: float) -> None:
         if self._leaving:
@@ -120,12 +122,33 @@ class Client(asyncio.Protocol):
             reply = head if type(head) is bytes else head.reply  # type: ignore[union-attr]
             if reply is None:
                 break
-            out.append(reply)
             pending.popleft()
-        if out:
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            if len(reply) < LARGE:
+                out.append(reply)
+                continue
+            # By itself, since joining copies: a bundle is one object, however many connections it is on its way to.
+            self._write(out)
+            out = []
+            self._write([reply])
+            if self._transport is None or self._transport.is_closing():
+                return
+        self._write(out)
         if self._leaving and not pending:
             self._transport.close()
+
+    def _write(self, replies: list[bytes]) -> None:
+        if replies and self._transport is not None:
+            self._transport.write(replies[0] if len(replies) == 1 else b"".join(replies))
+
+    def allow_unread(self, more: int) -> None:
+        """An answer of this size is on its way, which may be larger than all that a client may leave unread."""
+        if self._transport is not None:
+            self._transport.set_write_buffer_limits(high=self._max_output_bytes + more)
+
+    @property
+    def unread_bytes(self) -> int:
+        """What has been written and not taken, the kernel's share left out."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def leave(self) -> None:
         """Close once everything before has been answered (QUIT)."""
@@ -145,7 +168,7 @@ class Client(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.pause_reading()
 
-    def _cut(self, why: str) -> None:
+    def cut(self, why: str) -> None:
         self._commands.note_cut(why)
         if self._transport is not None:
             self._transport.abort()

@@ -17,7 +17,16 @@ from workers.clients import Client
 from workers.dispatch import Dispatch
 from workers.front_stats import explain, stats
 from workers.mirror import decode_part
-from workers.protocol import MAX_BATCH_UIDS, BadArgument, NotAuthenticated, parse_changes, parse_event_id, parse_node, parse_uid
+from workers.protocol import (
+    MAX_BATCH_UIDS,
+    BadArgument,
+    NotAuthenticated,
+    parse_changes,
+    parse_event_id,
+    parse_known_revision,
+    parse_node,
+    parse_uid,
+)
 from workers.requests import CLEAR, FINISH, Gather
 
 Words: TypeAlias = "list[bytes]"
@@ -155,6 +164,15 @@ class Commands:
         wait_ms = min(int(words[3]), LONGEST_BLOCK_MS) if blocks else 0
         self._dispatch.purges.wait(client, int(words[1]), now + wait_ms / 1000)
 
+    def _task_config(self, client: Client, words: Words, now: float) -> None:
+        options = {words[place].upper(): words[place + 1] for place in range(2, len(words) - 1, 2)}
+        is_whole = len(words) >= 2 and len(words) % 2 == 0 and len(options) == len(words) // 2 - 1
+        if not is_whole or not options.keys() <= {b"BLOCK", b"USING"} or not all(map(bytes.isdigit, options.values())):
+            raise BadArgument("usage: TASK.CONFIG revision [BLOCK ms] [USING revision]")
+        wait_ms = min(int(options.get(b"BLOCK", b"0")), LONGEST_BLOCK_MS)
+        using = parse_known_revision(options[b"USING"])[0] if b"USING" in options else None
+        self._dispatch.bundles.wait(client, parse_known_revision(words[1]), using, now + wait_ms / 1000)
+
     def _rebuilt(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 2:
             raise BadArgument("usage: TASK.REBUILT replica")
@@ -255,6 +273,7 @@ class Commands:
         b"TASK.CLEAR": _clear,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
+        b"TASK.CONFIG": _task_config,
         b"TASK.PURGES": _purges,
         b"TASK.PEER": _peer,
         b"TASK.MIRROR": _mirror,

@@ -17,6 +17,7 @@ from tasksys_site.configuration import Account, Databases
 
 DEADLOCK, LOCK_WAIT = 1213, 1205
 DUPLICATE_KEY = 1062
+NO_SUCH_TABLE = 1146
 ACCESS_DENIED = (1044, 1045, 1142, 1227, 1698)
 READ_ONLY = (1290, 1836)
 NO_ROOM = (1021, 1030, 1041, 1114, 3)
@@ -47,6 +48,10 @@ class NoRoom(Exception):
 
 class StatementRefused(Exception):
     """The database refuses this very statement; it would refuse it again. The transaction is to be rolled back."""
+
+
+class NoSuchTable(StatementRefused):
+    """The table is not there: the migrations have not been run."""
 
 
 class Duplicate(StatementRefused):
@@ -190,6 +195,8 @@ def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
         return NoRoom(sentence)
     if number in CONNECTION_LOST or isinstance(error, MySQLdb.InterfaceError):
         return DatabaseGone(sentence)
+    if number == NO_SUCH_TABLE:
+        return NoSuchTable(sentence)
     if number == DUPLICATE_KEY:
         return Duplicate(sentence)
     return StatementRefused(sentence)

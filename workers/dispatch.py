@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tasksys_site.configuration import DBSvr
+from workers.bundles import Bundles, Shelf
 from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
 from workers.lanes import Lanes
@@ -32,6 +33,8 @@ from workers.messages import (
     Reads,
     Ready,
     ReplicaHealth,
+    RevisionSeen,
+    RevisionTaken,
     Segments,
     Ticked,
     Welcome,
@@ -76,10 +79,11 @@ class Dispatch:
         watermark: Watermark,
         trail_life_s: float,
         keep_lost: Callable[[int, list[AcknowledgedWrite]], str],
+        shelf: Shelf,
         log: logging.Logger,
     ) -> None:
         """`trail_life_s`: how long a copy may live that comes of a read. `keep_lost` puts lost writes of a generation where an operator
-        finds them, and says where."""
+        finds them, and says where. `shelf` keeps the task configuration."""
         self.instance = instance
         self.run_id = secrets.randbits(32)
         self.started_at = time.time()
@@ -92,6 +96,7 @@ class Dispatch:
         self.purges = Purges()
         self.lanes = Lanes(queue_key, self.run_id, settings.age_limit_ms)
         self.counts = FrontCounts(replica_names)
+        self.bundles = Bundles(shelf, self.counts.errors, log)
         self.table: dict[int, Request] = {}
         """All requests without an outcome, by id, in order of arrival."""
         self._last_request_id = 0
@@ -326,7 +331,7 @@ class Dispatch:
             now = time.monotonic()
             for request in self.lanes.take_back_masters():
                 self._send_read(request, request.reason, now)
-        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known, self.pair.ownership.possessed))
+        link.send(Welcome(self.run_id, self.lanes.queue_key, *self.servers.known, self.pair.ownership.possessed, self.bundles.held_etag))
 
     def _welcome_the_master(self) -> None:
         """A front without memory lets the replicas speak first: by what they show, the claim can tell a master that went back."""
@@ -362,6 +367,8 @@ class Dispatch:
             self.takeovers.note(frame)
         elif isinstance(frame, Endpoints):
             self.time.note_endpoints(link.server, frame)
+        elif isinstance(frame, RevisionSeen | RevisionTaken):
+            self.bundles.note(frame)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
@@ -539,6 +546,7 @@ class Dispatch:
         self.counts.turn(now)
         self.trails.turn(now)
         self.purges.look_around(now)
+        self.bundles.look_around(now)
         self.servers.look_again(now)
         self._welcome_the_master()
         self._doubt_the_master(now)

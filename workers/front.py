@@ -19,6 +19,7 @@ import time
 import uvloop
 
 from tasksys_site.configuration import Configuration, Instance, read_secret
+from workers.bundle_file import BundleFile, bundle_path
 from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
@@ -67,7 +68,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         return Exit.START_AGAIN
     memory = FrontMemory(configuration, name, log)
     trail_life_s = (configuration.cache.copy_ttl_ms + settings.deadline_ms) / 1000
-    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, trail_life_s, memory.keep_lost, log)
+    shelf = BundleFile(bundle_path(configuration, name), log)
+    dispatch = Dispatch(name, settings, instance.queue_key, replicas, memory.watermark, trail_life_s, memory.keep_lost, shelf, log)
     commands = Commands(dispatch, auth, settings.max_clients, log)
     parts.append(commands)
     path = local_socket_path(configuration, name)

@@ -67,6 +67,7 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         },
         "users": {"stamps": len(dispatch.users), "in_flight": dispatch.users.users_in_flight, "trails": len(dispatch.trails)},
         "purges": {"committed": dispatch.purges.committed, "trails_lost": list(dispatch.trails.lost(now))},
+        "config": dispatch.bundles.as_json(now),
         "connections": {
             "now": connections,
             "accepted": dispatch.counts.connections_accepted,

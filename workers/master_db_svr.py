@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 
-from tasksys_site.configuration import Configuration, DBSvr
+from tasksys_site.configuration import Configuration
 from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
@@ -38,8 +38,10 @@ from workers.ownership import Ownership
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.revisions import Revisions
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
+from workers.traffic import Traffic
 from workers.write_batches import DueWrite, WriteBatches
 
 PAYLOAD_WAIT_S = 2.0
@@ -49,8 +51,10 @@ READ_PATIENCE_S = 0.01
 
 
 def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, log: logging.Logger) -> WorkerProcess:
+    traffic = Traffic()
+
     def live(place: Place, connection: Connection) -> None:
-        _Life(configuration.dbsvr, instance, stop, log, place, connection).live()
+        _Life(configuration, instance, stop, log, place, connection, traffic).live()
 
     role = MasterRole(instance, configuration.databases)
     probes = Probes(configuration.databases.master, role.look_at)
@@ -58,8 +62,19 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
 
 
 class _Life:
-    def __init__(self, settings: DBSvr, instance: str, stop: StopFlag, log: logging.Logger, place: Place, connection: Connection) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        configuration: Configuration,
+        instance: str,
+        stop: StopFlag,
+        log: logging.Logger,
+        place: Place,
+        connection: Connection,
+        traffic: Traffic,
+    ) -> None:
+        """`traffic` outlives this life."""
+        self._traffic = traffic
+        self._settings = configuration.dbsvr
         self._instance = instance
         self._stop = stop
         self._log = log
@@ -68,6 +83,7 @@ class _Life:
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
+        self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
@@ -92,7 +108,7 @@ class _Life:
         )
         if cause:
             ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
-        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation)
+        self._batches = WriteBatches(self._connection, ownership, claim.epoch, generation, self._traffic)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
@@ -107,6 +123,9 @@ class _Life:
             if boottime() >= self._keeper.next_look_at:
                 self._link.flush()
                 self._link.hold(self._keeper.look())
+            if self._revisions.is_due(time.monotonic()):
+                self._link.flush()
+                self._link.hold(self._revisions.look())
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
@@ -155,7 +174,7 @@ class _Life:
         return self._write(queues.clear.drain(self._run_id, 0, self._settings.batch))
 
     def _beat_if_due(self) -> None:
-        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000:
+        if time.monotonic() - self._last_commit_at < self._settings.beat_ms / 1000 and not self._batches.is_beat_due:
             return
         self._last_commit_at = time.monotonic()
         self._link.flush()

@@ -73,7 +73,7 @@ class Welcome(Frame, frozen=True):
     """First word of a front: which run this is, where its queues are, and the newest that it knows to be committed.
 
     `generation`, `newest_tick` and `server_id` are zero while it knows nothing; see `timelines.Known`. `possessed`: the segments'
-    epochs that this DBSvr has possessed; see `ownership`.
+    epochs that this DBSvr has possessed; see `ownership`. `etag`: of the task configuration that it holds; empty without one.
     """
 
     run_id: int
@@ -82,6 +82,7 @@ class Welcome(Frame, frozen=True):
     newest_tick: int
     server_id: int
     possessed: dict[str, int]
+    etag: str = ""
 
 
 class Base(Frame, frozen=True):
@@ -254,8 +255,30 @@ class Writes(Frame, frozen=True):
     expired: list[int]
 
 
+class RevisionSeen(Frame, frozen=True):
+    """A look at the published task configuration: the newest revision, number 0 when none is published.
+
+    `looked_at`: CLOCK_MONOTONIC, seconds, before it was sent. `why` is empty, or says why nothing could be seen; with a number, why
+    this revision cannot be handed down.
+    """
+
+    looked_at: float
+    number: int
+    etag: str
+    why: str
+
+
+class RevisionTaken(Frame, frozen=True):
+    """A revision that the front did not hold, whole. `body`: the bundle's JSON, as gzip."""
+
+    looked_at: float
+    number: int
+    etag: str
+    body: bytes
+
+
 FromFront = Welcome | Base | Wake | ClearTurn | Write | PurgeCopy | TakeSegment | GiveSegment | MayPossess | Leave
-FromWorker = Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes
+FromWorker = Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes | RevisionSeen | RevisionTaken
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_from_front = msgspec.msgpack.Decoder(FromFront).decode

@@ -6,6 +6,7 @@ docs/operations.md lists them. What is unknown has no sample; it is never zero.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
@@ -53,6 +54,7 @@ class FrontCollector(Collector):
         yield from _troubles(stats)
         yield from _users(stats)
         yield from _pair(stats)
+        yield from _config(stats)
 
 
 def _info(stats: dict[str, Any]) -> Metric:
@@ -159,6 +161,17 @@ def _pair(stats: dict[str, Any]) -> Iterator[Metric]:
     yield _gauge("mirror_lag_seconds", "How long the oldest change of our trails has been unknown to the peer", lags, ["peer"])
     yield _gauge("users_with_trail", "Users whose cache nodes are known", {(): stats["users"]["trails"]})
     yield _counter("purges", "Purge rows committed with writes", {(): stats["purges"]["committed"]})
+
+
+def _config(stats: dict[str, Any]) -> Iterator[Metric]:
+    config = stats["config"]
+    yield _gauge("config_revision", "The revision of the task configuration that is handed down", {(): config["revision"]})
+    age = _seconds(config["look_age_ms"])
+    yield _gauge("config_look_age_seconds", "Since the last look at the published configuration; no sample before the first", {(): age})
+    yield _gauge("config_damaged", "1 while the newest revision cannot be read, and an older one stands", {(): bool(config["damage"])})
+    yield _gauge("config_bundle_bytes", "Size of the bundle, as gzip", {(): config["bundle_bytes"]})
+    using = Counter(str(each["using"]) for each in config["followers"] if each["name"])
+    yield _gauge("config_logic_processes", "Connected logic processes, by the revision that they use", _by(using), ["revision"])
 
 
 def _seconds(ms: float | None) -> float | None:

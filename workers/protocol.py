@@ -7,9 +7,11 @@ typed structures, and one class for each cause of an error. Pure: it opens nothi
 
 from __future__ import annotations
 
+import hashlib
 import re
+import zlib
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -193,9 +195,63 @@ class NotOwner(DBSvrError):
         return words[place] if len(words) > 1 and INSTANCE_NAME.match(words[place]) else ""
 
 
+class DamagedRevision(DBSvrError):
+    """The newest task configuration cannot be read. The one that the asker has is the last good one, and stands."""
+
+    code = "DAMAGED"
+    retryable = True
+
+
 ERRORS: dict[str, type[DBSvrError]] = {
-    cls.code: cls for cls in (BadArgument, TooBig, NotAuthenticated, Overloaded, MasterDown, TimedOut, Refused, Unreachable, NotOwner)
+    cls.code: cls
+    for cls in (
+        BadArgument,
+        TooBig,
+        NotAuthenticated,
+        Overloaded,
+        MasterDown,
+        TimedOut,
+        Refused,
+        Unreachable,
+        NotOwner,
+        DamagedRevision,
+    )
 }
+
+
+class PublishedBundle(NamedTuple):
+    """One revision of the task configuration as it travels: `body` is the bundle's JSON, as gzip."""
+
+    number: int
+    etag: str
+    body: bytes
+
+
+MAX_BUNDLE_BYTES = 64 * 1024 * 1024
+"""Of the JSON. What unpacks to more is no bundle of ours."""
+
+
+class BadBody(ValueError):
+    """These bytes are not the bundle that the ETag names."""
+
+
+def unpack_bundle(bundle: PublishedBundle) -> bytes:
+    """The bundle's JSON, proven by its ETag: `<revision>-<first 16 hex digits of the SHA-256 of the JSON>`. Raises BadBody.
+
+    Lets other threads run while it works.
+    """
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        text = unpacker.decompress(bundle.body, MAX_BUNDLE_BYTES)
+    except zlib.error as error:
+        raise BadBody(f"it is no gzip: {error}") from error
+    if not unpacker.eof:
+        raise BadBody("its gzip is cut off" if not unpacker.unconsumed_tail else f"it unpacks to more than {MAX_BUNDLE_BYTES} bytes")
+    number, _, digest = bundle.etag.strip('"').partition("-")
+    found = hashlib.sha256(text).hexdigest()[:16]
+    if (number, digest) != (str(bundle.number), found):
+        raise BadBody(f"its content is {bundle.number}-{found}, its ETag says {bundle.etag}")
+    return text
 
 
 def error_from_wire(line: str) -> DBSvrError:
@@ -209,6 +265,21 @@ decode_changes = msgspec.json.Decoder(list[Change]).decode
 decode_snapshot = msgspec.json.Decoder(Snapshot).decode
 decode_write_answer = msgspec.json.Decoder(WriteAnswer).decode
 encode = msgspec.json.encode
+
+ETAG = re.compile(r"^(\d{1,9})(-[0-9a-f]{16})?\Z")
+
+
+def parse_known_revision(text: bytes) -> tuple[int, str]:
+    """What an asker for the task configuration has already: a revision's number, or its whole ETag. Raises BadArgument.
+
+    The ETag is empty when only a number was given; quotes around it are left out.
+    """
+    word = text.decode("ascii", "replace").strip('"')
+    found = ETAG.match(word)
+    if not found:
+        raise BadArgument(f"revision must be a number, or an ETag like 42-0123456789abcdef, not {word[:40]!r}")
+    return int(found[1]), word if found[2] else ""
+
 
 OPERATIONS = ("add", "max", "set", "complete")
 

@@ -17,6 +17,7 @@ from workers.messages import SegmentRow
 from workers.segment_rows import lock_owned
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
+from workers.traffic import Row
 from workers.trails import ANY
 
 STATEMENT_BYTES = 256 * 1024
@@ -186,6 +187,23 @@ def begin_write(connection: Connection, instance: str, epoch: int, generation: i
     return tick
 
 
+def add_traffic(connection: Connection, instance: str, rows: Iterable[Row], oldest_day: str | None) -> None:
+    """Within a beat: add to the instance's counts, and forget what is older than `oldest_day`. TryAgain while the table is locked."""
+    quoted = connection.quote(instance)
+    adding = _in_statements(
+        (b"SET STATEMENT lock_wait_timeout = 0 FOR " if connection.is_mariadb else b"")
+        + b"INSERT INTO task_traffic (day, task_id, instance, started, completed) VALUES ",
+        (b"('%b',%d,%b,%d,%d)" % (row.day.encode(), row.task, quoted, row.started, row.completed) for row in rows),
+        b" ON DUPLICATE KEY UPDATE started = started + VALUES(started), completed = completed + VALUES(completed)",
+    )
+    forgetting = b"DELETE FROM task_traffic WHERE day < '%b' AND instance = %b LIMIT 5000"
+    connection.execute_all((*adding, *([forgetting % (oldest_day.encode(), quoted)] if oldest_day else [])))
+
+
+def day_of(now_ms: int) -> str:
+    return datetime.fromtimestamp(now_ms / 1000, timezone.utc).date().isoformat()
+
+
 def commit(connection: Connection) -> None:
     connection.execute("COMMIT")
 
@@ -259,7 +277,7 @@ def save_and_commit(
 
 def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:
     """The statements, in their order: the event ids first, since whether they are new decides about all the rest."""
-    day = datetime.fromtimestamp(now_ms / 1000, timezone.utc).date().isoformat().encode()
+    day = day_of(now_ms).encode()
     yield from _in_statements(
         b"INSERT INTO applied_event (uid, event_id, result, day) VALUES ",
         (b"(%d,%b,%b,'%b')" % (event.uid, quote(event.event_id), quote(event.result), day) for event in events),

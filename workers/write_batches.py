@@ -18,6 +18,7 @@ from workers.ownership import Ownership, not_owner
 from workers.protocol import BadArgument, DBSvrError, MasterDown, NotOwner, Refused, decode_changes
 from workers.snapshots import user_snapshot, write_answer
 from workers.store import AppliedEvent, Loaded, Purge
+from workers.traffic import Row, Step, Traffic
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
 Refusal: TypeAlias = "tuple[int, str, str]"
@@ -25,6 +26,8 @@ TRIES = 3
 """How often a batch that met a deadlock or a lock is tried as it is."""
 
 LOCKED_RETRY_S = 0.02
+TRAFFIC_AGAIN_S = 10.0
+"""After its table was not there, or locked."""
 
 
 class DueWrite(NamedTuple):
@@ -37,25 +40,43 @@ class DueWrite(NamedTuple):
 class WriteBatches:
     """The writing side of one life of a master worker: its epoch fences every transaction."""
 
-    def __init__(self, connection: Connection, ownership: Ownership, epoch: int, generation: int) -> None:
+    def __init__(self, connection: Connection, ownership: Ownership, epoch: int, generation: int, traffic: Traffic) -> None:
         self._connection = connection
         self._ownership = ownership
         self._instance = ownership.instance
         self._epoch = epoch
         self.generation = generation
+        self._traffic = traffic
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
         store.wait_for_no_row(connection)
 
     def beat(self) -> int:
-        """Commit an empty transaction; its tick. Raises NoRoom, Superseded, DatabaseGone."""
+        """Commit a transaction that changes no user; its tick. It takes the traffic along. Raises NoRoom, Superseded, DatabaseGone."""
+        now = time.monotonic()
+        rows = self._traffic.take(now) if self._traffic.is_due(now) else []
         try:
-            tick = store.begin_write(self._connection, self._instance, self._epoch, self.generation)
-            store.commit(self._connection)
-        except (TryAgain, NoRoom):
+            return self._commit_beat(rows)
+        except (TryAgain, NoRoom, StatementRefused) as error:
             store.roll_back(self._connection)
+            self._traffic.give_back(rows, now + TRAFFIC_AGAIN_S)
+            if rows and not isinstance(error, NoRoom):
+                return self.beat()  # their table is not there yet, or locked: no beat waits for a figure
+            if isinstance(error, StatementRefused):
+                raise
             raise NoRoom("the beat was refused") from None
+
+    def _commit_beat(self, rows: list[Row]) -> int:
+        tick = store.begin_write(self._connection, self._instance, self._epoch, self.generation)
+        if rows:
+            store.add_traffic(self._connection, self._instance, rows, self._traffic.oldest_kept(rows[-1].day))
+        store.commit(self._connection)
         return tick
+
+    @property
+    def is_beat_due(self) -> bool:
+        """Before the time of the next one has come: there is traffic to be written, also while one write follows the other."""
+        return self._traffic.is_due(time.monotonic())
 
     @property
     def next_try_at(self) -> float:
@@ -155,17 +176,19 @@ class WriteBatches:
         events: list[AppliedEvent] = []
         changed: dict[int, User] = {}
         purges: dict[tuple[int, str], Purge] = {}
+        steps: list[Step] = []
         for write in writes:
             user, key = loaded.users[write.uid], (write.uid, write.event_id)
             base_version = user.version
             known = results.get(key)
             if known is None:
                 try:
-                    result = _apply(user, write, now)
+                    result, its_steps = _apply(user, write, now)
                 except BadArgument as error:
                     refused.append((write.request_id, error.code, str(error)))
                     continue
                 results[key] = result
+                steps += its_steps
                 events.append(AppliedEvent(write.uid, write.event_id, result))
                 changed[user.uid] = user
             for node in write.nodes:
@@ -177,12 +200,18 @@ class WriteBatches:
             answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation), nodes)
             outcomes.append((write.request_id, known is None, answer))
         store.save_and_commit(self._connection, self.generation, changed.values(), events, purges.values(), now)
+        self._traffic.note(store.day_of(now), steps)
         return outcomes, refused, len(purges)
 
 
-def _apply(user: User, write: Write, now_ms: int) -> bytes:
+def _apply(user: User, write: Write, now_ms: int) -> tuple[bytes, list[Step]]:
     if write.is_clear:
         clear(user)
-        return b"[]"
+        return b"[]", []
     # The front has checked what it sends.
-    return encode_results(apply_changes(user, decode_changes(write.changes), now_ms))
+    changes = decode_changes(write.changes)
+    begun = {key for each in changes if (key := (each.task, each.period)) not in user.tasks}
+    results = apply_changes(user, changes, now_ms)
+    steps = [Step(task, started=True, completed=False) for task, _ in begun]
+    steps += [Step(each.task, started=False, completed=True) for each in results if each.completed_now]
+    return encode_results(results), steps

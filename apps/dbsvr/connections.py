@@ -73,7 +73,8 @@ class _DeadlinePool(BlockingConnectionPool):
 class Connections:
     """To one DBSvr. A forked child opens its own: the parent's pool may have been locked, or in use, at the fork."""
 
-    def __init__(self, instance: Instance, max_connections: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, instance: Instance, max_connections: int = MAX_CONNECTIONS, client_name: str = "") -> None:
+        """`client_name`: by which the DBSvr knows these connections."""
         self.address = f"{instance.host}:{instance.port}"
         self._max_connections = max_connections
         self._options: dict[str, Any] = {
@@ -84,6 +85,8 @@ class Connections:
             "retry": Retry(NoBackoff(), 0),
             "decode_responses": False,
         }
+        if client_name:
+            self._options["client_name"] = client_name
         if instance.auth_user and instance.auth_secret_file:
             self._options |= {"username": instance.auth_user, "password": read_secret(instance.auth_secret_file)}
         self._open()

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from apps.dbsvr.config_calls import ConfigCalls
 from apps.dbsvr.connections import Connections, NoAnswer
 from apps.dbsvr.owners import Owners
 from apps.dbsvr.reach import Reach
@@ -29,6 +30,7 @@ from workers.protocol import (
     DBSvrError,
     MasterDown,
     NotOwner,
+    PublishedBundle,
     Snapshot,
     TimedOut,
     Unreachable,
@@ -81,6 +83,7 @@ class DbInterface:
     def __init__(self, dbsvr: configuration.DBSvr, deadline_ms: int) -> None:
         self._deadline_ms = deadline_ms
         self._instances = {name: Connections(instance) for name, instance in dbsvr.instances.items()}
+        self._config_calls = ConfigCalls(dbsvr.instances)
         self._owners = Owners(dbsvr.segment_list, self._instances)
         self._watch()
 
@@ -147,7 +150,17 @@ class DbInterface:
         """The counters of one DBSvr. Asked once, never repeated: an old answer is of no use to who watches. KeyError: no such instance."""
         return _decoded(_decode_object, self._instances[instance].ask("TASK.STATS", until=self._until(deadline_ms)))
 
+    def wait_for_config(self, known: int | str, block_ms: int, using: int | None = None) -> PublishedBundle | None:
+        """The newest task configuration, when it is another than `known` (a revision's number, or its ETag), which is waited for up to
+        `block_ms`; None: it is still that one. For one thread of a process.
+
+        `using`: the revision that the process works with, where that is another. Raises DamagedRevision: the newest cannot be read, and
+        the known one stands; and the last DBSvrError when no DBSvr has an answer.
+        """
+        return self._config_calls.wait(known, block_ms, using)
+
     def close(self) -> None:
+        self._config_calls.close()
         for reach in self._reaches.values():
             reach.close()
         for connections in self._instances.values():

@@ -95,7 +95,7 @@ def test_an_event_id_used_for_another_task_is_a_conflict(api: Caller, uid: int, 
         ({"switched_off": True}, ["inactive"]),
         ({"starts_at": now() + timedelta(days=1)}, ["not_started"]),
         ({"ends_at": now() - timedelta(days=1)}, ["ended"]),
-        ({"ends_at": now() - timedelta(days=1), "active": False}, ["inactive", "ended"]),
+        ({"ends_at": now() - timedelta(days=1), "switched_off": True}, ["inactive", "ended"]),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_reasons(

@@ -15,6 +15,7 @@ from workers.messages import Write
 from workers.ownership import Ownership
 from workers.protocol import decode_write_answer
 from workers.timelines import Known
+from workers.traffic import Traffic
 from workers.write_batches import DueWrite, WriteBatches
 
 CHANGES = b'[{"task":1,"period":"once","op":"add","value":1}]'
@@ -33,7 +34,7 @@ def connection(make_stack: Callable[..., PrivateStack]) -> Connection:
 
 def batches_of(connection: Connection) -> WriteBatches:
     claim, ownership = store.claim_instance(connection, "a", Known()), Ownership("a", True, {})
-    return WriteBatches(connection, ownership, claim.epoch, claim.timeline.generation)
+    return WriteBatches(connection, ownership, claim.epoch, claim.timeline.generation, Traffic())
 
 
 def write(number: int, uid: int, event_id: str) -> DueWrite:

@@ -12,9 +12,10 @@ from deploy.local.private_stack import PrivateStack
 
 
 class Asked:
-    """A command under way. `answer` waits for it: decoded JSON, or the exception that came instead."""
+    """A command under way. `answer` waits for it: decoded JSON (`raw`: as it came), or the exception that came instead."""
 
-    def __init__(self, stack: PrivateStack, *words: Any, timeout_s: float = 30.0, instance: str | None = None) -> None:
+    def __init__(self, stack: PrivateStack, *words: Any, timeout_s: float = 30.0, instance: str | None = None, raw: bool = False) -> None:
+        self._raw = raw
         self._stack = stack
         self._words = words
         self._timeout_s = timeout_s
@@ -37,6 +38,9 @@ class Asked:
         try:
             with self._stack.client(self._timeout_s, self._instance) as client:
                 answer = client.execute_command(*self._words)
+                if self._raw:
+                    self._answer = answer
+                    return
                 self._answer = [json.loads(part) for part in answer] if isinstance(answer, list) else json.loads(answer)
         except redis.RedisError as error:
             self._answer = error

@@ -36,6 +36,20 @@ def stats_with(replica: dict[str, Any], counts: FrontCounts | None = None) -> di
         "peers": {"b": {"state": "up", "forwarded": 6, "failed": 0}},
         "mirror": {"b": {"lag_ms": 20.0}},
         "purges": {"committed": 5, "trails_lost": []},
+        "config": {
+            "revision": 42,
+            "etag": "42-0123456789abcdef",
+            "bundle_bytes": 1000,
+            "look_age_ms": 150.0,
+            "why": "",
+            "damage": "",
+            "waiting": 2,
+            "followers": [
+                {"name": "logic-1", "using": 42, "asked_age_ms": 10.0},
+                {"name": "logic-2", "using": 41, "asked_age_ms": 10.0},
+                {"name": "", "using": 7, "asked_age_ms": 10.0},
+            ],
+        },
         "connections": {"now": 5, "accepted": 9, "cut": 1, "refused": 0},
         "floor_rises": {"start": 1, "worker": 0, "dropped": 4, "lru": 0},
         **counts.as_json(),
@@ -66,6 +80,15 @@ def test_who_owns_what_and_how_the_other_dbsvr_is_reached() -> None:
     assert samples["peer_up", (("peer", "b"),)] == 1
     assert samples["mirror_lag_seconds", (("peer", "b"),)] == pytest.approx(0.02)
     assert samples["forwarded_total", (("peer", "b"),)] == 6
+
+
+def test_logic_processes_are_counted_by_the_revision_that_they_use_and_strangers_are_not() -> None:
+    samples = samples_of(stats_with(SERVING_REPLICA))
+
+    assert samples["config_revision", ()] == 42
+    assert samples["config_damaged", ()] == 0
+    using = {key[1]: value for key, value in samples.items() if key[0] == "config_logic_processes"}
+    assert using == {(("revision", "42"),): 1, (("revision", "41"),): 1}
 
 
 def test_an_unknown_lag_has_no_sample_and_is_never_zero() -> None:

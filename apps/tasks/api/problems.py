@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework import exceptions as drf
 
+from apps.tasks.api.task_answers import ReasonAnswer, reason_answer
 from apps.tasks.services import BadMoment, EventUsedOtherwise, NotEligible, UnknownTask
 from apps.tasks.watch import NotKnownYet
 from workers import protocol
@@ -34,6 +35,8 @@ CAUSES: Mapping[str, tuple[int, Any, bool, bool]] = {
     "scope_missing": (403, gettext_lazy("The API key may not do this"), False, False),
     "not_found": (404, gettext_lazy("There is nothing at this address"), False, False),
     "unknown_task": (404, gettext_lazy("There is no such task"), False, False),
+    "unknown_draft": (404, gettext_lazy("There is no such draft"), False, False),
+    "draft_has_faults": (409, gettext_lazy("The draft cannot be published as it is"), False, False),
     "method_not_allowed": (405, gettext_lazy("This method is not offered here"), False, False),
     "not_eligible": (409, gettext_lazy("The task cannot be done"), False, False),
     "event_id_conflict": (409, gettext_lazy("The event id belongs to another event"), False, False),
@@ -71,7 +74,7 @@ class Problem(Exception):
         code: str,
         detail: str,
         pointer: str | None = None,
-        reasons: Sequence[Mapping[str, str]] = (),
+        reasons: Sequence[ReasonAnswer] = (),
         headers: Mapping[str, str] | None = None,
         outcome_unknown: bool | None = None,
     ) -> None:
@@ -97,7 +100,7 @@ class Problem(Exception):
         if self.pointer:
             body["pointer"] = self.pointer
         if self.reasons:
-            body["reasons"] = list(self.reasons)
+            body["reasons"] = msgspec.to_builtins(self.reasons)
         return body
 
     def answer(self) -> HttpResponse:
@@ -134,8 +137,8 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
         case EventUsedOtherwise():
             return Problem("event_id_conflict", str(error), "#/event_id")
         case NotEligible():
-            reasons = [{"code": reason, "text": reason_text(reason)} for reason in error.reasons]
-            return Problem("not_eligible", " ".join(reason["text"] for reason in reasons), reasons=reasons)
+            reasons = [reason_answer(reason) for reason in error.reasons]
+            return Problem("not_eligible", " ".join(reason.text for reason in reasons), reasons=reasons)
         case NotKnownYet():
             log.warning("an API request came before tasks and keys could be read", extra={"error": error})
             return Problem("not_ready", _("Tasks and API keys could not be read yet."), headers={"Retry-After": "1"})
@@ -148,15 +151,6 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             return Problem("bad_request", _("The request cannot be read."))
         case _:
             return _of_framework(error)
-
-
-def reason_text(reason: str) -> str:
-    """A sentence for users, in the language that is active."""
-    return {
-        "inactive": _("The task is switched off."),
-        "not_started": _("The task has not started yet."),
-        "ended": _("The task has ended."),
-    }[reason]
 
 
 def _of_wire(error: protocol.DBSvrError, is_write: bool) -> Problem:

@@ -10,9 +10,10 @@ from datetime import tzinfo
 from itertools import groupby
 from typing import NamedTuple
 
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_noop as _
 
+from apps.tasks.config import written
 from apps.tasks.config.differences import (
     ADDED,
     ARCHIVED,
@@ -23,20 +24,22 @@ from apps.tasks.config.differences import (
     ROW_REMOVED,
     ROWS_REORDERED,
     Difference,
+    contents_of,
 )
-from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK
-from apps.tasks.config.labels import field_label
+from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Document, Task, UserList
+from apps.tasks.config.labels import choice, field_label
+from apps.tasks.config.meaning import say_task
 from apps.tasks.config.value_words import NOTHING, say_value
 
 _WHOLE = {
-    (ADDED, TASK): _("new task"),
-    (REMOVED, TASK): _("task goes away"),
-    (ADDED, ATTRIBUTE): _("new attribute"),
+    (ADDED, TASK): _("new task “%(name)s”: %(meaning)s"),
+    (REMOVED, TASK): _("task “%(name)s” goes away"),
+    (ADDED, ATTRIBUTE): _("new attribute of type %(type)s"),
     (REMOVED, ATTRIBUTE): _("attribute goes away"),
     (ADDED, EVENT): _("new event type"),
     (REMOVED, EVENT): _("event type goes away"),
-    (ADDED, LIST): _("new list"),
-    (REMOVED, LIST): _("list goes away"),
+    (ADDED, LIST): _("new list of %(count)s users"),
+    (REMOVED, LIST): _("list of %(count)s users goes away"),
 }
 
 # Field, and what is there before and after: a template of its own where the general one would read badly.
@@ -101,11 +104,20 @@ def sides(difference: Difference, zone: tzinfo | None = None) -> Sides:
     return Sides(field_label(kind, path), say_value(kind, path, difference.old, zone), say_value(kind, path, difference.new, zone))
 
 
+def all_sides(difference: Difference, zone: tzinfo | None = None) -> list[Sides]:
+    """The rows of the table: for a document that comes or goes, one for each of its fields that says something."""
+    kind, document = difference.kind, difference.old or difference.new
+    if difference.path or document is None:
+        return [sides(difference, zone)]
+    rows = [sides(piece, zone) for piece in contents_of(kind, document)]
+    return [row._replace(old=NOTHING) if difference.old is None else Sides(row.field, row.new, NOTHING) for row in rows]
+
+
 def say_difference(difference: Difference, zone: tzinfo | None = None) -> str:
     """Without the document's name, which stands once before all of its changes: points 10 → 20."""
     what, kind = difference.what, difference.kind
     if what in (ADDED, REMOVED):
-        return gettext(_WHOLE[what, kind])
+        return gettext(_WHOLE[what, kind]) % _whole_places(difference.new or difference.old, zone)
     if what == ARCHIVED:
         return gettext("archived")
     if what == RESTORED:
@@ -119,6 +131,21 @@ def say_difference(difference: Difference, zone: tzinfo | None = None) -> str:
     assert what == CHANGED
     template = _FIELDS.get(("/".join(difference.path), _case(difference)))
     return gettext(template or _general(difference)) % places
+
+
+def _whole_places(document: Document, zone: tzinfo | None) -> dict[str, str]:
+    if isinstance(document, Task):
+        return {"name": name_of(document), "meaning": written.one_after_another(say_task(document, zone=zone))}
+    if isinstance(document, Attribute):
+        return {"type": choice("type", document.type)}
+    return {"count": written.number(document.count)} if isinstance(document, UserList) else {}
+
+
+def name_of(task: Task) -> str:
+    """In the active language if the task has it, else in any that it has; its code where it has none."""
+    active = get_language() or ""
+    languages = sorted(task.texts, key=lambda language: (language != active, language != "en"))
+    return next((task.texts[language].name for language in languages if task.texts[language].name), task.code)
 
 
 def _row_field(difference: Difference) -> str:
@@ -143,15 +170,17 @@ def _general(difference: Difference) -> str:
         return _("%(field)s “%(old)s” removed") if is_text else _("%(field)s removed (was %(old)s)")
     if is_text:
         return _("%(field)s “%(old)s” → “%(new)s”")
-    if isinstance(difference.new, int | float) and not isinstance(difference.new, bool):
+    # A bare figure reads well right after its name; a span, a weekday or a choice does not.
+    field = difference.path[-1]
+    if type(difference.new) is int and not field.endswith("_s") and field != "week_starts_on":
         return _("%(field)s %(old)s → %(new)s")
     return _("%(field)s: %(old)s → %(new)s")
 
 
 def say_document(key: str, changes: Iterable[Difference], zone: tzinfo | None = None) -> str:
     """All changes of one document in a line: `daily-login`: points 10 → 20; ends 1 Dec 2026 00:00 Shanghai."""
-    separator = gettext("; ")
-    return gettext("`%(key)s`: %(changes)s") % {"key": key, "changes": separator.join(say_difference(change, zone) for change in changes)}
+    said = written.in_turn(say_difference(change, zone) for change in changes)
+    return gettext("`%(key)s`: %(changes)s") % {"key": key, "changes": said}
 
 
 def say_differences(found: Iterable[Difference], zone: tzinfo | None = None) -> list[str]:

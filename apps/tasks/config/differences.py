@@ -60,6 +60,17 @@ def differences_of(kind: str, old: Document | None, new: Document | None) -> lis
     return list(_changes(kind, key_of(new), old, new))
 
 
+def contents_of(kind: str, document: Document) -> list[Difference]:
+    """What a document says beyond the defaults, as if all of it were changed: for one that is new, or goes away."""
+    found: list[Difference] = []
+    for field in msgspec.structs.fields(TYPES[kind]):
+        if field.name in ("code", "name"):
+            continue
+        default = field.default if field.default is not msgspec.NODEFAULT else None
+        found.extend(_field(kind, key_of(document), field.name, default, getattr(document, field.name)))
+    return found
+
+
 def _changes(kind: str, key: str, old: Document, new: Document) -> Iterator[Difference]:
     for field in TYPES[kind].__struct_fields__:
         before, after = getattr(old, field), getattr(new, field)
@@ -67,11 +78,17 @@ def _changes(kind: str, key: str, old: Document, new: Document) -> Iterator[Diff
             continue
         if kind == TASK and field == "archived":
             yield Difference(kind, key, ARCHIVED if after else RESTORED, (field,), before, after)
-        elif field in _MAPS:
-            for name in sorted({*before, *after}):
-                yield from _value(kind, key, (field, name), before.get(name), after.get(name))
         else:
-            yield from _value(kind, key, (field,), before, after)
+            yield from _field(kind, key, field, before, after)
+
+
+def _field(kind: str, key: str, field: str, before: Any, after: Any) -> Iterator[Difference]:
+    if field in _MAPS:
+        before, after = before or {}, after or {}
+        for name in sorted({*before, *after}):
+            yield from _value(kind, key, (field, name), before.get(name), after.get(name))
+    else:
+        yield from _value(kind, key, (field,), before, after)
 
 
 def _value(kind: str, key: str, path: tuple[str, ...], old: Any, new: Any) -> Iterator[Difference]:

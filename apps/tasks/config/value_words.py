@@ -51,7 +51,7 @@ def say_condition(row: Condition) -> str:
 
 def say_rows(rows: Sequence[Condition]) -> str:
     """level ≥ 30, vip = yes and region is CN or US."""
-    return written.all_of(map(say_condition, rows))
+    return written.together(map(say_condition, rows))
 
 
 def say_groups(groups: Sequence[Sequence[Condition]]) -> str:

@@ -12,9 +12,8 @@ from zoneinfo import ZoneInfo
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_datetime, get_timezone_location
-from babel.lists import format_list
 from django.utils import timezone
-from django.utils.translation import get_language, gettext, ngettext, pgettext
+from django.utils.translation import get_language, gettext, ngettext
 
 
 def locale() -> str:
@@ -28,19 +27,20 @@ def number(value: float) -> str:
 
 def moment(value: datetime, zone: tzinfo | None = None) -> str:
     """1 Dec 2026 00:00 Shanghai: in `zone`, or in the operator's. A moment without a zone is written as it is."""
-    pattern = pgettext("pattern of a moment, as CLDR writes it", "d MMM y HH:mm")
+    # The patterns are CLDR's; a translation puts day, month and year in its own order.
+    pattern = gettext("d MMM y HH:mm")
     if value.tzinfo is None:
         return str(format_datetime(value, pattern, locale=locale()))
     zone = zone or timezone.get_current_timezone()
     local = value.astimezone(zone)
     if local.second or local.microsecond:
-        pattern = pgettext("pattern of a moment with seconds, as CLDR writes it", "d MMM y HH:mm:ss")
+        pattern = gettext("d MMM y HH:mm:ss")
     written = format_datetime(local.replace(tzinfo=None), pattern, locale=locale())
     return gettext("%(moment)s %(zone)s") % {"moment": written, "zone": zone_city(str(zone))}
 
 
 def day(value: date) -> str:
-    return str(format_date(value, pgettext("pattern of a day, as CLDR writes it", "d MMM y"), locale=locale()))
+    return str(format_date(value, gettext("d MMM y"), locale=locale()))
 
 
 def iso_moment(text: str, zone: tzinfo | None = None) -> str:
@@ -98,14 +98,36 @@ def percent(basis_points: int) -> str:
 
 def all_of(items: Iterable[str]) -> str:
     """a, b and c."""
-    return _listed(items, "standard")
+    return _listed(list(items), gettext("%(items)s and %(item)s"))
 
 
 def one_of(items: Iterable[str]) -> str:
     """a, b or c."""
-    return _listed(items, "or")
+    return _listed(list(items), gettext("%(items)s or %(item)s"))
 
 
-def _listed(items: Iterable[str], style: str) -> str:
-    # British English: no comma before the last word.
-    return str(format_list(list(items), style=style, locale="en_GB" if locale() == "en" else locale()))  # type: ignore[arg-type]
+def together(clauses: Iterable[str]) -> str:
+    """Clauses that hold at the same time. English has the same word for them as for things; other languages have not."""
+    return _listed(list(clauses), gettext("%(clauses)s and %(item)s"))
+
+
+def one_and_another(phrases: Iterable[str]) -> str:
+    """Phrases that say one thing each: 10 points at 3 and 30 points at 7."""
+    return _listed(list(phrases), gettext("%(phrases)s and %(item)s"))
+
+
+def _listed(items: list[str], pair: str) -> str:
+    if len(items) < 2:
+        return "".join(items)
+    before = gettext(", ").join(items[:-1])
+    return pair % {"items": before, "clauses": before, "phrases": before, "item": items[-1]}
+
+
+def in_turn(clauses: Iterable[str]) -> str:
+    """a; b; c."""
+    return gettext("; ").join(clauses)
+
+
+def one_after_another(sentences: Iterable[str]) -> str:
+    """Chinese puts no space between sentences."""
+    return ("" if locale() == "zh_Hans" else " ").join(sentences)

@@ -65,7 +65,7 @@ def save_documents(
 ) -> Draft:
     """All of them or none, with an audit row for each: what bulk edits and imports do."""
     with unhurried():
-        take(draft, edition)
+        hold(draft, edition)
         was = configuration_at(draft.base_revision if seen is None else seen)
         stored = items_of(draft)
         told, written, dropped = [], {}, []
@@ -107,7 +107,7 @@ def _base_and_before(item: Item | None, kind: str, key: str, was: Configuration,
 def revert_document(draft: Draft, edition: int, kind: str, key: str, user: Actor) -> Draft:
     """The draft no longer changes this document. Raises UnknownDocument, Stale, NotOpen."""
     with unhurried():
-        take(draft, edition)
+        hold(draft, edition)
         item = draft.items.filter(kind=kind, key=key).first()
         if item is None:
             raise UnknownDocument(f"the draft does not change {kind} {key}")
@@ -120,7 +120,7 @@ def revert_document(draft: Draft, edition: int, kind: str, key: str, user: Actor
 def discard(draft: Draft, edition: int, user: Actor) -> Draft:
     """Nobody works on it any more; its items stay, to be looked at. Raises Stale, NotOpen."""
     with unhurried():
-        take(draft, edition)
+        hold(draft, edition)
         change(draft, state=DraftState.DISCARDED)
         audit.record(user, "discard", draft=draft.pk)
     return draft
@@ -186,7 +186,7 @@ def resolve(
     """
     place = tuple(path)
     with unhurried():
-        take(draft, draft.edition if edition is None else edition)
+        hold(draft, draft.edition if edition is None else edition)
         number = live_number() if seen is None else seen
         live = configuration_at(number)
         conflict = next(
@@ -247,7 +247,7 @@ def missing_contents(configuration: Configuration) -> list[Fault]:
     return [Fault(pointer_to("lists", name, "sha256"), "sha256") for name, sha256 in wanted.items() if sha256 not in here]
 
 
-def take(draft: Draft, edition: int) -> None:
+def hold(draft: Draft, edition: int) -> None:
     """Lock the draft as the caller has seen it, and read it anew. Raises Stale, NotOpen."""
     now = Draft.objects.select_for_update().get(pk=draft.pk)
     if now.state not in OPEN_STATES:

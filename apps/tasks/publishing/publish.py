@@ -17,7 +17,7 @@ from apps.tasks.models.drafts import DraftState
 from apps.tasks.models.records import Origin
 from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
-from apps.tasks.publishing.drafts import faults_of, reconciled, take, with_whom, write_items
+from apps.tasks.publishing.drafts import faults_of, hold, reconciled, with_whom, write_items
 from apps.tasks.publishing.errors import (
     Conflicting,
     Invalid,
@@ -47,7 +47,7 @@ def publish(
 ) -> Revision:
     """Make the approved draft live. Raises Stale, NotOpen, NotApproved, Conflicting, Invalid, NothingToPublish."""
     with alone() as live:
-        take(draft, edition)
+        hold(draft, edition)
         if draft.state not in (DraftState.APPROVED, DraftState.SCHEDULED):
             raise NotApproved(f"draft {draft.pk} is {draft.state}")
         draft.reason, draft.in_flight, draft.history_counts, draft.publish_at = reason[:1000], in_flight, history_counts, None
@@ -84,7 +84,7 @@ def schedule(
 ) -> Draft:
     """Let the approved draft be published at that moment. Raises TooLate, and what `publish` raises, as far as it can be known now."""
     with alone() as live:
-        take(draft, edition)
+        hold(draft, edition)
         if draft.state not in (DraftState.APPROVED, DraftState.SCHEDULED):
             raise NotApproved(f"draft {draft.pk} is {draft.state}")
         if at <= timezone.now():
@@ -104,7 +104,7 @@ def schedule(
 def cancel_schedule(draft: Draft, edition: int, user: Actor) -> Draft:
     """It stays approved and waits for nobody's moment. Raises NotScheduled, Stale, NotOpen."""
     with unhurried():
-        take(draft, edition)
+        hold(draft, edition)
         if draft.state != DraftState.SCHEDULED:
             raise NotScheduled(f"draft {draft.pk} is {draft.state}")
         was = draft.publish_at

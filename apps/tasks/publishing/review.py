@@ -9,7 +9,7 @@ from apps.tasks.models import Draft
 from apps.tasks.models.drafts import DraftState
 from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
-from apps.tasks.publishing.drafts import check, conflicts_of, take
+from apps.tasks.publishing.drafts import check, conflicts_of, hold
 from apps.tasks.publishing.errors import Conflicting, Invalid, NotAsked, NothingToPublish, OwnDraft
 from apps.tasks.publishing.unhurried import unhurried
 
@@ -17,7 +17,7 @@ from apps.tasks.publishing.unhurried import unhurried
 def ask(draft: Draft, edition: int, user: Actor) -> Draft:
     """Ask for a review. Raises NothingToPublish, Conflicting, Invalid, Stale, NotOpen."""
     with unhurried():
-        take(draft, edition)
+        hold(draft, edition)
         if not draft.items.exists():
             raise NothingToPublish(f"draft {draft.pk} changes nothing")
         faults = refusals(check(draft))
@@ -59,7 +59,7 @@ def may_not_approve(draft: Draft, user: Actor) -> bool:
 
 
 def _take_for_review(draft: Draft, edition: int) -> None:
-    take(draft, edition)
+    hold(draft, edition)
     if draft.state != DraftState.IN_REVIEW:
         raise NotAsked(f"draft {draft.pk} is {draft.state}")
 
