@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from apps.dbsvr.stats import Endpoint, Lost, MirrorTo, Peer, Segment, Stats, Takeover
+from apps.dbsvr.stats import Config, Endpoint, Lost, MirrorTo, Peer, Segment, Stats, Takeover
 
 MAX_GAP_S = 3.0
 """Counters further apart than this give no rate: the mean over a gap would be shown as if it were this second's."""
+
+FOLLOWS_WITHIN_MS = 5_000
+"""A process asks once a second. One that has not asked for so long has gone to another DBSvr, or has ended."""
 
 MASTER = "master"
 
@@ -53,6 +56,16 @@ class QueueFigures(msgspec.Struct, frozen=True):
     oldest_ms: float
 
 
+class ConfigFigures(msgspec.Struct, frozen=True):
+    """The task configuration that the front hands down. `behind`: logic processes that use an older one, and which."""
+
+    revision: int | None = None
+    look_age_ms: float | None = None
+    why: str = ""
+    damage: str = ""
+    behind: dict[str, int] = {}
+
+
 class Figures(msgspec.Struct, frozen=True):
     """One DBSvr in one second. Rates are per second; None is unknown."""
 
@@ -87,6 +100,7 @@ class Figures(msgspec.Struct, frozen=True):
     takeovers: tuple[Takeover, ...] = ()
     peers: dict[str, Peer] = {}
     mirror: dict[str, MirrorTo] = {}
+    config: ConfigFigures | None = None
 
     @property
     def replica_reads(self) -> float | None:
@@ -182,4 +196,14 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
         takeovers=current.takeovers,
         peers=current.peers,
         mirror=current.mirror,
+        config=None if current.config is None else _config(current.config),
     )
+
+
+def _config(config: Config) -> ConfigFigures:
+    behind = {
+        each.name: each.using
+        for each in config.followers
+        if each.name and each.using < (config.revision or 0) and each.asked_age_ms < FOLLOWS_WITHIN_MS
+    }
+    return ConfigFigures(config.revision, config.look_age_ms, config.why, config.damage, behind)

@@ -1,8 +1,8 @@
 """The light: a pure function from the last minutes to what is so now.
 
 `judge(samples, previous, now)` reads no clock and keeps nothing: whoever asks keeps the judgement and passes it in again. The sampler
-does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `segment_rules`,
-`canary_rules`, `cache_rules` and `blindness`.
+does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `config_rules`,
+`segment_rules`, `canary_rules`, `cache_rules` and `blindness`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from apps.dbsvr import blindness, cache_rules, canary_rules, dbsvr_rules, replica_rules, segment_rules
+from apps.dbsvr import blindness, cache_rules, canary_rules, config_rules, dbsvr_rules, replica_rules, segment_rules
 from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import Sample
@@ -20,7 +20,7 @@ from apps.dbsvr.rule import Most, Rule, Scene
 from apps.dbsvr.thresholds import Thresholds
 from apps.dbsvr.window import Window
 
-RULES: tuple[Rule, ...] = replica_rules.RULES + dbsvr_rules.RULES
+RULES: tuple[Rule, ...] = replica_rules.RULES + dbsvr_rules.RULES + config_rules.RULES
 
 HIDES: Mapping[str, frozenset[str]] = {
     "master.down": frozenset(
@@ -46,7 +46,17 @@ HIDES: Mapping[str, frozenset[str]] = {
 
 
 OF_THE_DATABASE = frozenset(
-    {"replica.lag", "replica.lag.growing", "replica.stopped", "replica.refused", "master.two", "master.down", "master.beat"}
+    {
+        "replica.lag",
+        "replica.lag.growing",
+        "replica.stopped",
+        "replica.refused",
+        "master.two",
+        "master.down",
+        "master.beat",
+        "config.damaged",
+        "config.unseen",
+    }
 )
 """What is found of a database, which all DBSvrs share: each finds the same, and it is shown once."""
 

@@ -137,6 +137,24 @@ class MirrorTo(msgspec.Struct, frozen=True):
     resends: int = 0
 
 
+class Follower(msgspec.Struct, frozen=True):
+    """A client that follows the task configuration: a logic process, if it has a name."""
+
+    name: str
+    using: int
+    asked_age_ms: float
+
+
+class Config(msgspec.Struct, frozen=True):
+    """The task configuration that the front hands down. `why`: why there is no look at the published one. `damage`: of a newer one."""
+
+    revision: int | None = None
+    look_age_ms: float | None = None
+    why: str = ""
+    damage: str = ""
+    followers: tuple[Follower, ...] = ()
+
+
 class Stats(msgspec.Struct, frozen=True):
     instance: str
     run_id: int
@@ -159,6 +177,7 @@ class Stats(msgspec.Struct, frozen=True):
     takeovers: tuple[Takeover, ...] = ()
     peers: dict[str, Peer] = {}
     mirror: dict[str, MirrorTo] = {}
+    config: Config | None = None
 
 
 decode_stats = msgspec.json.Decoder(Stats).decode

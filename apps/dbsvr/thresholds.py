@@ -64,6 +64,11 @@ class Thresholds(msgspec.Struct, frozen=True):
     overload_in: int = 3
     overload_clear_for: int = 30
 
+    config_for: int = 5
+    config_clear_for: int = 5
+    config_unseen_ms: int = 10_000
+    config_unseen_for: int = 3
+
     blind_after_s: float = 3.0
     blind_clear_for: int = 5
     all_blind_after_s: float = 10.0

@@ -64,6 +64,8 @@ def test_every_rule_stands_in_the_table_with_its_levels() -> None:
             {LIMITS.clear_ms / 60_000, LIMITS.clear_fault_ms / 60_000, LIMITS.clear_clear_ms / 60_000, LIMITS.age_clear_for},
         ),
         ("overload", {LIMITS.overload_in, LIMITS.overload_of, LIMITS.overload_clear_for}),
+        ("config.skew", {LIMITS.config_for, LIMITS.config_clear_for}),
+        ("config.unseen", {LIMITS.config_unseen_ms / 1000, LIMITS.config_unseen_for, LIMITS.config_clear_for}),
         (DOWN, {LIMITS.blind_after_s, LIMITS.blind_clear_for}),
         (BLIND, {LIMITS.blind_after_s, LIMITS.all_blind_after_s, LIMITS.blind_clear_for}),
     ],

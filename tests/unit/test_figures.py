@@ -80,3 +80,16 @@ def test_an_answer_without_its_counters_is_refused_rather_than_taken_as_zero() -
 
     with pytest.raises(msgspec.ValidationError):
         decode_stats(msgspec.json.encode(document))
+
+
+def test_logic_processes_behind_the_newest_revision_are_those_with_a_name_that_still_ask() -> None:
+    def follower(name: str, using: int, asked_age_ms: float = 500.0) -> dict[str, object]:
+        return {"name": name, "using": using, "asked_age_ms": asked_age_ms}
+
+    followers = [follower("a/1", 43), follower("b/2", 42), follower("", 1), follower("c/3", 41, 6_000.0), follower("d/4", 44)]
+    config = {"revision": 43, "etag": "…", "look_age_ms": 10.0, "why": "", "damage": "", "followers": followers}
+    found = figures(None, stats(config=config), 1.0).config
+
+    assert found is not None
+    assert (found.revision, found.behind) == (43, {"b/2": 42})
+    assert figures(None, stats(), 1.0).config is None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from apps.dbsvr.figures import Figures, MasterFigures, QueueFigures, Sample
+from apps.dbsvr.figures import ConfigFigures, Figures, MasterFigures, QueueFigures, Sample
 from apps.dbsvr.findings import LEVELS, Finding, light, shown
 from apps.dbsvr.judge import Judgement, judge
 from apps.dbsvr.replica_rules import PAST_THE_FORK
@@ -694,3 +694,43 @@ def test_judging_changes_nothing_that_it_was_given() -> None:
     assert before == Judgement()
     assert len(samples["a"]) == 20
     assert isinstance(samples["a"][0].figures, Figures)
+
+
+def config(**changes: Any) -> Change:
+    return lambda second: {"config": ConfigFigures(**{"revision": 43, "look_age_ms": 100.0, **changes})}
+
+
+def test_logic_processes_that_stay_behind_are_named_after_five_seconds_and_forgotten_after_five_good_ones() -> None:
+    behind = {f"logic-{number}/7": 42 - number for number in range(4)}
+    history = watch(seconds(10, config()) + seconds(10, config(behind=behind), 10) + seconds(10, config(), 20))
+
+    assert first_with(history, "config.skew") == 14
+    finding = find(history[19], "config.skew")
+    assert (finding.level, finding.case, finding.facts["processes"], finding.facts["using"]) == ("attention", "now", 4, "39")
+    assert finding.facts["others"] == "logic-0/7,logic-1/7,logic-2/7,…"
+    assert find(history[23], "config.skew").case == "back"
+    assert levels(history[24]) == {"ok": "ok"}
+
+
+def test_a_publication_that_reaches_everybody_within_a_second_is_no_finding() -> None:
+    assert levels(watch(seconds(10, lambda second: config(behind={"logic-1/7": 42} if second == 5 else {})(second)))[-1]) == {"ok": "ok"}
+
+
+def test_a_damaged_revision_is_said_at_once_and_once_for_all_dbsvrs() -> None:
+    damaged = config(damage="revision 44 cannot be read")
+
+    assert [it.code for it in shown(pair(damaged, damaged).findings)] == ["config.damaged"]
+    assert find(pair(config(revision=None, damage="…"), damaged), "config.damaged").case == "none"
+
+
+def test_a_configuration_that_nobody_sees_is_said_while_the_master_is_up_and_only_then() -> None:
+    unseen = config(look_age_ms=12_000.0, why="SELECT denied")
+    down: Change = lambda second: {**unseen(second), "master": MasterFigures("down", tick=5, beat_age_ms=9_000.0)}  # noqa: E731
+
+    assert find(watch(seconds(5, unseen))[-1], "config.unseen").facts["reason"] == "SELECT denied"
+    assert levels(watch(seconds(2, unseen))[-1]) == {"ok": "ok"}
+    assert "config.unseen" not in levels(watch(seconds(10, down))[-1])
+
+
+def test_a_dbsvr_that_says_nothing_of_a_configuration_is_no_finding() -> None:
+    assert levels(watch(seconds(10))[-1]) == {"ok": "ok"}

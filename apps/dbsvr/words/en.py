@@ -211,6 +211,32 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Look at the network between the two, at `dbsvr.instances` on both hosts, and at the secret.",
     ),
     "peer.away/back": ("DBSvr %(dbsvr)s reaches DBSvr %(owner)s again.", "This ends after 5 good samples in a row."),
+    "config.skew/now": (
+        "%(processes)s logic processes do not use revision %(revision)s of the tasks.",
+        "The oldest that one of them uses is %(using)s: %(others)s. They serve all the same, by those tasks. "
+        "Look at /healthz and at the log of these hosts; an older version of the program may not know something in the new revision.",
+    ),
+    "config.skew/back": ("All logic processes use revision %(revision)s of the tasks.", "This ends after 5 good samples in a row."),
+    "config.damaged/now": (
+        "The newest publication of the tasks cannot be read.",
+        "Revision %(revision)s stays in use everywhere (%(damage)s). Publish again; keep the row in `config_revision` for whoever looks "
+        "for the cause.",
+    ),
+    "config.damaged/none": (
+        "The newest publication of the tasks cannot be read.",
+        "There is none before it, so no logic process has tasks (%(damage)s). Publish again.",
+    ),
+    "config.damaged/back": ("The newest publication of the tasks can be read again.", "Revision %(revision)s is in use."),
+    "config.unseen/now": (
+        "The published tasks cannot be looked at.",
+        "Revision %(revision)s stays in use; what is published now reaches nobody. Users are served as ever. The database says: "
+        "%(reason)s. `python -m workers check` says what to do.",
+    ),
+    "config.unseen/none": (
+        "The published tasks cannot be looked at.",
+        "No logic process that starts now has tasks. The database says: %(reason)s. `python -m workers check` says what to do.",
+    ),
+    "config.unseen/back": ("The published tasks can be looked at again.", "Revision %(revision)s is in use (%(reason)s)."),
     "queue.query.age/busy": (
         "Reads wait up to %(wait_ms)s.",
         "%(waiting)s wait. The master answers %(master_share)s of reads, %(most_share)s of the most it has managed. "

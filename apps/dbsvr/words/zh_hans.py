@@ -177,6 +177,28 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "请检查两者之间的网络、两台主机上的 `dbsvr.instances` 以及密钥。",
     ),
     "peer.away/back": ("DBSvr %(dbsvr)s 又能到达 DBSvr %(owner)s。", "连续 5 次正常采样后本条消失。"),
+    "config.skew/now": (
+        "有 %(processes)s 个逻辑进程没有使用任务的版本 %(revision)s。",
+        "其中最旧的在用 %(using)s：%(others)s。它们照常服务，但按旧的任务。"
+        "请查看这些主机的 /healthz 和日志；旧版程序可能不认识新版本中的内容。",
+    ),
+    "config.skew/back": ("所有逻辑进程都在使用任务的版本 %(revision)s。", "连续 5 次正常采样后本条消失。"),
+    "config.damaged/now": (
+        "最新发布的任务无法读取。",
+        "各处仍使用版本 %(revision)s（%(damage)s）。请重新发布；并保留 `config_revision` 中的该行以便查明原因。",
+    ),
+    "config.damaged/none": ("最新发布的任务无法读取。", "之前没有别的版本，因此没有逻辑进程有任务可用（%(damage)s）。请重新发布。"),
+    "config.damaged/back": ("最新发布的任务又可以读取。", "正在使用版本 %(revision)s。"),
+    "config.unseen/now": (
+        "看不到已发布的任务。",
+        "仍使用版本 %(revision)s；现在发布的内容到不了任何地方。用户照常服务。数据库的回答：%(reason)s。"
+        "`python -m workers check` 会说明该怎么做。",
+    ),
+    "config.unseen/none": (
+        "看不到已发布的任务。",
+        "现在启动的逻辑进程没有任务可用。数据库的回答：%(reason)s。`python -m workers check` 会说明该怎么做。",
+    ),
+    "config.unseen/back": ("又能看到已发布的任务。", "正在使用版本 %(revision)s（%(reason)s）。"),
     "queue.query.age/busy": (
         "读最长等待 %(wait_ms)s。",
         "共 %(waiting)s 个在等；主库承担 %(master_share)s 的读，已达历史最高的 %(most_share)s。"

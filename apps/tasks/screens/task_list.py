@@ -24,7 +24,7 @@ from apps.tasks.config.documents import TASK
 from apps.tasks.models import Task
 from apps.tasks.moments import say_moment, zone_name
 from apps.tasks.people.roles import CHANGE_DRAFT
-from apps.tasks.screens.task_figures import figures_of, quiet_numbers
+from apps.tasks.screens.task_figures import figures_of, nearly_used_up, quiet_tasks
 from apps.tasks.screens.task_warnings import (
     CAP_NEAR,
     CAP_REACHED,
@@ -70,7 +70,7 @@ class WarningFilter(admin.SimpleListFilter):
     parameter_name = "warning"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(code, WARNING_WORDS[code]) for code in (STARTS_SOON, ENDS_SOON, NO_TRAFFIC)]
+        return [(code, WARNING_WORDS[code]) for code in (STARTS_SOON, ENDS_SOON, NO_TRAFFIC, CAP_NEAR)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Task]) -> QuerySet[Task]:
         now = timezone.now()
@@ -80,7 +80,9 @@ class WarningFilter(admin.SimpleListFilter):
             case "ends_soon":
                 return queryset.filter(tasks_in(TaskState.LIVE, now), ends_at__lte=now + SOON)
             case "no_traffic":
-                return queryset.filter(tasks_in(TaskState.LIVE, now), pk__in=quiet_numbers(now))
+                return queryset.filter(quiet_tasks(now))
+            case "cap_near":
+                return queryset.filter(nearly_used_up(now))
         return queryset
 
 
@@ -115,7 +117,7 @@ class TaskChangeList(ChangeList):
 class TaskAdmin(ModelAdmin):  # type: ignore[misc]
     """To look at, search and filter: tasks are changed in drafts, on pages of their own."""
 
-    list_display = ("shown_name", "shown_state", "shown_warnings", "shown_window", "period", "shown_started", "shown_completed", "points")
+    list_display = ("shown_name", "shown_state", "shown_warnings", "shown_window", "shown_traffic", "points")
     list_filter = (StateFilter, WarningFilter, CategoryFilter, "period")
     list_per_page = TASKS_A_PAGE
     list_max_show_all = TASKS_A_PAGE
@@ -150,7 +152,7 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
     def _only_in_draft(self, work: Workplace) -> list[dict[str, Any]]:
         if work.draft is None:
             return []
-        items = work.draft.items.filter(kind=TASK, base=None).order_by("key")[:MOST_NEW]
+        items = work.draft.items.filter(kind=TASK, base__isnull=True).order_by("key")[:MOST_NEW]
         return [{"code": item.key, "name": _name_in(item.document)} for item in items if item.document]
 
     @display(description=_("task"), ordering="name", header=True)
@@ -179,23 +181,23 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
 
     @display(description=_("window"), ordering="starts_at")
     def shown_window(self, task: Task) -> SafeString:
-        starts = say_moment(task.starts_at, with_zone=False)
+        starts, period = say_moment(task.starts_at, with_zone=False), task.get_period_display()  # type: ignore[attr-defined]
         if task.ends_at is None:
-            return format_html('<span class="tk-window">{}</span>', _("from %(start)s, no end") % {"start": starts})
-        return format_html('<span class="tk-window">{} –<br>{}</span>', starts, say_moment(task.ends_at, with_zone=False))
+            window = _("from %(start)s, no end") % {"start": starts}
+        else:
+            window = _("%(start)s to %(end)s") % {"start": starts, "end": say_moment(task.ends_at, with_zone=False)}
+        return format_html('<span class="tk-window">{}</span><br><span class="tk-period">{}</span>', window, period)
 
-    @display(description=_("started, 7 days"))
-    def shown_started(self, task: Any) -> str:
-        return "?" if task.figures is None else f"{task.figures.started:,}"
-
-    @display(description=_("completed, 7 days"))
-    def shown_completed(self, task: Any) -> str:
+    @display(description=_("7 days"))
+    def shown_traffic(self, task: Any) -> SafeString | str:
         figures: Figures | None = task.figures
         if figures is None:
-            return "?"
+            return format_html('<abbr title="{}">?</abbr>', _("It is not known: no DBSvr has counted yet."))
+        started = _("%(count)s started") % {"count": f"{figures.started:,}"}
         if not figures.started:
-            return f"{figures.completed:,}"
-        return f"{figures.completed:,} ({100 * figures.completed / figures.started:.0f} %)"
+            return format_html("{}<br>{}", started, _("%(count)s completed") % {"count": f"{figures.completed:,}"})
+        share = {"count": f"{figures.completed:,}", "percent": f"{100 * figures.completed / figures.started:.0f}"}
+        return format_html("{}<br>{}", started, _("%(count)s completed (%(percent)s %%)") % share)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -23,6 +23,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.tasks.config.change_words import say_difference
 from apps.tasks.config.differences import differences_of
 from apps.tasks.config.documents import TASK, Period, Task, encode
+from apps.tasks.config.meaning import say_task
 from apps.tasks.config.words import say_fault
 from apps.tasks.models import Task as LiveTask
 from apps.tasks.people.access import require
@@ -31,16 +32,10 @@ from apps.tasks.publishing.errors import NotOpen, Stale
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
 from apps.tasks.screens.previews import previews_of
 from apps.tasks.screens.row_sets import Posted
+from apps.tasks.screens.task_conversion import fields_of
 from apps.tasks.screens.task_editor import TaskEditor, changed_by_button
+from apps.tasks.screens.task_form import TaskForm
 from apps.tasks.screens.workplace import Workplace
-
-try:
-    from apps.tasks.config.meaning import say_task
-except ImportError:  # TEMPORARY until rules has it
-
-    def say_task(task, configuration):
-        return [task.code]
-
 
 CODES_SUGGESTED = 20
 
@@ -145,9 +140,32 @@ def _page(
         wrong=wrong,
         stale=stale,
         has_lists=bool(work.configuration.lists),
+        open_parts=open_parts(editor, placed),
         live_task=None if editor.is_new else work.live.tasks.get(code),
         **_meaning(editor, work),
     )
+
+
+FOLDED = {
+    "needs": ("prerequisites", "sequence", "position", "exclusive_group"),
+    "caps": ("caps_per_user", "caps_per_period", "caps_total", "caps_points_budget"),
+    "release": ("release_percentage_bp", "release_salt", "release_allow", "release_deny"),
+    "order": ("category", "weight", "tags", "icon", "switched_off", "archived"),
+}
+"""Parts of the form that are folded away while everything in them is as in a plain task."""
+
+
+def open_parts(editor: TaskEditor, placed: Sequence[tuple[tuple[str, ...], str]]) -> set[str]:
+    plain = TaskForm(initial=fields_of(Task(code="", starts_at=editor.task.starts_at)))
+    wrong = {name for place, _text in placed for name in (place[0] if place else "", "_".join(place))}
+    wrong |= set(editor.form.errors) if editor.form.is_bound and editor.judged else set()
+
+    def is_touched(name: str) -> bool:
+        if name == "prerequisites":
+            return bool(editor.prerequisites.forms)
+        return name in wrong or str(editor.form[name].value() or "") != str(plain[name].value() or "")
+
+    return {part for part, names in FOLDED.items() if any(is_touched(name) for name in names)}
 
 
 def _meaning(editor: TaskEditor, work: Workplace) -> dict[str, Any]:
@@ -159,8 +177,7 @@ def _meaning(editor: TaskEditor, work: Workplace) -> dict[str, Any]:
         task = editor.edited()
     elif editor.is_new and not task.texts:
         return {"meaning": [], "previews": []}
-    said = say_task(task, work.configuration)
-    return {"meaning": [said] if isinstance(said, str) else list(said), "previews": previews_of(task)}
+    return {"meaning": say_task(task, work.configuration), "previews": previews_of(task)}
 
 
 @screen(LOOK)

@@ -7,6 +7,8 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
@@ -90,11 +92,14 @@ class Moment(forms.DateTimeField):
 
 
 class SecondsWidget(forms.MultiWidget):
-    template_name = "admin/tasks/seconds.html"
+    use_fieldset = True
 
     def __init__(self) -> None:
         super().__init__([Number(min=0), Choice("tk-unit", **{"aria-label": _("unit")})])
         self.widgets[1].choices = UNITS  # type: ignore[attr-defined]
+
+    def render(self, *args: Any, **kwargs: Any) -> SafeString:
+        return format_html('<span class="seconds">{}</span>', super().render(*args, **kwargs))
 
     def decompress(self, value: int | None) -> list[int | None]:
         if not value:
@@ -109,6 +114,7 @@ class Seconds(forms.MultiValueField):
     def __init__(self, **more: Any) -> None:
         fields = (forms.IntegerField(min_value=0), forms.TypedChoiceField(choices=UNITS, coerce=int))
         super().__init__(fields, widget=SecondsWidget(), require_all_fields=False, **more)
+        self.widget.widgets[0].attrs["aria-label"] = self.label
 
     def compress(self, values: list[Any]) -> int | None:
         if not values or values[0] is None:
