@@ -230,7 +230,11 @@ def _form_page(
 ) -> HttpResponse:
     draft = work.draft
     is_drafted = (registry.kind, name) in work.changed_keys
-    own = [fault for fault in drafts.check(draft) if (fault.kind, fault.key) == (registry.kind, name)] if draft and is_drafted else []
+    own = (
+        [fault for fault in drafts.faults_of(work.configuration, work.live) if (fault.kind, fault.key) == (registry.kind, name)]
+        if draft and is_drafted
+        else []
+    )
     users = registry.users(work.configuration, name) if name else []
     return show(
         request,
@@ -248,7 +252,7 @@ def _form_page(
         edition=draft.edition if draft else 0,
         seen=work.live_number,
         is_drafted=is_drafted,
-        faults=[say_fault(fault) for fault in own],
+        own_faults=[say_fault(fault) for fault in own],
         users=sorted(users)[:20],
         more_users=max(0, len(users) - 20),
         may_edit=work.may_edit,

@@ -117,7 +117,11 @@ def _page(
     draft = work.draft
     code = editor.task.code
     is_drafted = (TASK, code) in work.changed_keys
-    own = [fault for fault in drafts.check(draft) if (fault.kind, fault.key) == (TASK, code)] if draft and is_drafted else []
+    own = (
+        [fault for fault in drafts.faults_of(work.configuration, work.live) if (fault.kind, fault.key) == (TASK, code)]
+        if draft and is_drafted
+        else []
+    )
     placed = [(fault.place[2:], say_fault(fault)) for fault in own]
     return show(
         request,
@@ -134,7 +138,7 @@ def _page(
         shown=_mark(editor.task),
         zone=timezone.get_current_timezone_name(),
         is_drafted=is_drafted,
-        faults=[text for _place, text in placed],
+        own_faults=[text for _place, text in placed],
         fault_count=len(placed),
         placed=placed,
         wrong=wrong,
