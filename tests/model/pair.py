@@ -143,9 +143,9 @@ class PairStep(NamedTuple):
 
 
 def first_pair_state(scenario: PairScenario) -> PairState:
-    """A owns the segment, both have committed a tick, and the replicas have applied both."""
+    """A owns the segment and knows the user, both have committed a tick, and the replicas have applied both."""
     log = (Entry(A, 1, (), A, 1), Entry(B, 1, (), A, 1))
-    svrs = (Svr(lease=LEASE, possessed=1), Svr())
+    svrs = (Svr(lease=LEASE, possessed=1, known=(1, ())), Svr())
     return PairState(log, 2, (2,) * scenario.replicas, svrs, (NEW,) * len(scenario.events))
 
 
