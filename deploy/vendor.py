@@ -64,7 +64,8 @@ def fetch() -> None:
 
 
 def _section(name: str, package: dict[str, Any]) -> str:
-    lines = [f"\n[{name}]", f'version = "{package["version"]}"', f'licence = "{package["licence"]}"', f"\n[{name}.files]"]
+    key = name if name.isidentifier() else f'"{name}"'  # @scope/name
+    lines = [f"\n[{key}]", f'version = "{package["version"]}"', f'licence = "{package["licence"]}"', f"\n[{key}.files]"]
     lines += [f'"{file}" = "{sha256}"' for file, sha256 in package["files"].items()]
     return "\n".join(lines) + "\n"
 

@@ -10,12 +10,13 @@ Environment: `TASKSYS_<SECTION>__<KEY>`, for example `TASKSYS_WEB__PORT=7381`; l
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -39,6 +40,15 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 Endpoint = Annotated[str, StringConstraints(pattern=r"^[^\s:/]+:\d{1,5}$")]
 """`host:port` of a database, or of a gateway in front of it."""
+
+
+def _network(text: str) -> str:
+    ipaddress.ip_network(text)  # ValueError says what is wrong with it
+    return text
+
+
+Network = Annotated[str, AfterValidator(_network)]
+"""An address, or a network like 10.0.0.0/24."""
 
 
 class ConfigurationError(Exception):
@@ -252,6 +262,15 @@ class Web(Section):
     debug: bool = False
     https: bool = False
     """Behind a proxy that speaks TLS and sets X-Forwarded-Proto: cookies are then for https only."""
+    hsts_days: int = Field(0, ge=0, le=730)
+    """For so long browsers that were here once refuse plain http. Not to be taken back: only when https works for good."""
+    proxies: tuple[Network, ...] = ()
+    """Addresses or networks of the proxies in front: of them alone X-Forwarded-For is believed."""
+    session_hours: int = Field(12, ge=1, le=24 * 30)
+    """After a login, however busy."""
+    login_failures: int = Field(5, ge=2)
+    """So many failed logins to one account from one address lock it for that address."""
+    login_lock_minutes: int = Field(15, ge=1)
     demo: bool = True
     """The demo stack: the console shows the "Five minutes" strip."""
     secret_key_file: Path = Path("var/secrets/django")
@@ -259,6 +278,12 @@ class Web(Section):
     time_zone: str = "UTC"
     deadline_ms: int = Field(3_000, ge=100)
     """For one request of a logic server, with all repeats underneath."""
+
+    @model_validator(mode="after")
+    def _hsts_needs_https(self) -> Web:
+        if self.hsts_days and not self.https:
+            raise ValueError("hsts_days: needs https = true, or nobody could come back")
+        return self
 
 
 class Canary(Section):

@@ -1,18 +1,15 @@
-"""The Content-Security-Policy of each page, and its one exception.
+"""The Content-Security-Policy: one for every page.
 
-Nothing foreign, no inline script, no inline style; only the admin's theme, Alpine with expressions in attributes, cannot work
-without 'unsafe-eval' and without style attributes. So /admin/ gets both, and nothing else does.
+Nothing foreign, no inline script, no inline style, no eval; also under /admin/, see `strict_theme`.
 """
 
 from __future__ import annotations
 
-from csp.constants import HEADER, NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
-from csp.middleware import CSPMiddleware, PolicyParts
+from csp.constants import HEADER, NONE, SELF
+from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
-
-ADMIN_PREFIX = "/admin/"
 
 DIRECTIVES = {
     "default-src": [NONE],
@@ -26,27 +23,18 @@ DIRECTIVES = {
     "frame-ancestors": [NONE],
     "manifest-src": [SELF],
 }
-ADMIN_ADDITIONS = {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]}
 
 
 class ContentSecurityPolicy(CSPMiddleware):
-    """The strict policy everywhere, with the additions under /admin/.
-
-    Both are put together once, not for every answer; a view that asks for something of its own (django-csp's decorators, a
-    nonce) gets it the ordinary way.
+    """The policy is put together once, not for every answer; a view that asks for something of its own (django-csp's decorators,
+    a nonce) gets it the ordinary way.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if _is_special(request, response):
             return super().process_response(request, response)
-        response.headers.setdefault(HEADER, ADMIN_POLICY if request.path_info.startswith(ADMIN_PREFIX) else POLICY)
+        response.headers.setdefault(HEADER, POLICY)
         return response
-
-    def get_policy_parts(self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False) -> PolicyParts:
-        parts = super().get_policy_parts(request, response, report_only)
-        if not report_only and request.path_info.startswith(ADMIN_PREFIX):
-            parts.update = {**(parts.update or {}), **ADMIN_ADDITIONS}
-        return parts
 
 
 def _is_special(request: HttpRequest, response: HttpResponseBase) -> bool:
@@ -56,4 +44,3 @@ def _is_special(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 POLICY = build_policy(config=DIRECTIVES)
-ADMIN_POLICY = build_policy(config=DIRECTIVES, update=ADMIN_ADDITIONS)

@@ -24,12 +24,13 @@ class TableRouter:
         return self.db_for_read(model)
 
     def allow_relation(self, one: Model, other: Model, **hints: Any) -> bool:
-        return _is_user_table(type(one)) == _is_user_table(type(other))
+        # By the instance, not its type: request.user is a lazy object around one.
+        return _is_user_table(one) == _is_user_table(other)
 
     def allow_migrate(self, db: str, app_label: str, model_name: str | None = None, **hints: Any) -> bool:
         """An operation names its database by the hint `database`; one that names none belongs to `default`."""
         return db == hints.get("database", DEFAULT)
 
 
-def _is_user_table(model: type[Model]) -> bool:
+def _is_user_table(model: type[Model] | Model) -> bool:
     return not model._meta.managed and model._meta.app_label == "dbsvr"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.templatetags.static import static
@@ -21,7 +22,11 @@ ALLOWED_HOSTS = list(web.allowed_hosts)
 ROOT_URLCONF = "tasksys_site.urls"
 WSGI_APPLICATION = "tasksys_site.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-SILENCED_SYSTEM_CHECKS: list[str] = []
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains, and
+    "security.W021",  # in browsers' lists: for whoever owns the domain to decide
+    "security.W008",  # the redirect from http to https is the proxy's
+]
 
 INSTALLED_APPS = [
     # unfold's templates must be found before the admin's.
@@ -42,6 +47,7 @@ INSTALLED_APPS = [
     "apps.tasks",
     "apps.dbsvr",
     "apps.cachesync",
+    "axes",
 ]
 
 MIDDLEWARE = [
@@ -54,8 +60,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "apps.tasks.people.zone_and_language.ZoneOfOperator",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "apps.tasks.publishing.audit.RememberAddress",
+    "axes.middleware.AxesMiddleware",  # looks at the answer alone: whether a login was refused because of a lock
 ]
 
 TEMPLATES = [
@@ -69,6 +77,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "apps.tasks.people.zone_and_language.zone_of_page",
             ]
         },
     }
@@ -114,10 +123,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "/console/"
 LOGOUT_REDIRECT_URL = "/"
 
+# Locks: one account from one address. An account alone could be locked by anybody from anywhere, an address alone locks a whole office.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = web.login_failures
+AXES_COOLOFF_TIME = timedelta(minutes=web.login_lock_minutes)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "tasksys_site.client_address.client_address"
+AXES_LOCKOUT_CALLABLE = "apps.tasks.people.locks.locked_page"
+AXES_DISABLE_ACCESS_LOG = True  # the audit log has them
+AXES_ENABLE_ADMIN = False  # locks are shown and lifted on the page of users
+AXES_VERBOSE = False
+PROXIES = list(web.proxies)
+
+SESSION_COOKIE_AGE = web.session_hours * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "tasksys_session"
@@ -126,7 +150,7 @@ CSRF_COOKIE_NAME = "tasksys_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = web.https
 if web.https:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_SECONDS = web.hsts_days * 24 * 3600
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -202,6 +226,7 @@ UNFOLD = {
     "SHOW_LANGUAGES": True,
     "SHOW_BACK_BUTTON": True,
     "BORDER_RADIUS": "6px",
+    "ACCOUNT": {"navigation": "apps.tasks.people.views.account_links"},
     # The console's blue.
     "COLORS": {
         "primary": {

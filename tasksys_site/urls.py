@@ -7,14 +7,19 @@ from django.urls import include, path, re_path
 
 from apps.tasks.api.documentation import ApiDocumentation, ApiSchema
 from apps.tasks.api.views import NoSuchEndpoint
+from apps.tasks.people.views import change_own_password, choose_language, operator_settings
 from tasksys_site.pages import favicon, healthz, home
 
 urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("favicon.ico", favicon),
+    path("admin/tasks/", include("apps.tasks.screens.more_urls")),
+    path("admin/tasks/", include("apps.tasks.screens.edit_urls")),
+    path("admin/me/", admin.site.admin_view(operator_settings), name="operator-settings"),
+    path("admin/password_change/", admin.site.admin_view(change_own_password, cacheable=True)),
     path("admin/", admin.site.urls),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("i18n/setlang/", choose_language, name="set_language"),
     path("api/v1/", include("apps.tasks.api.urls")),
     path("api/schema/", ApiSchema.as_view(), name="schema"),
     path("api/docs/", ApiDocumentation.as_view(), name="api-docs"),
@@ -23,4 +28,5 @@ urlpatterns = [
     path("console/", include("apps.dbsvr.console.urls")),
 ]
 
+handler403 = "apps.tasks.people.access.forbidden_page"
 handler500 = "tasksys_site.pages.server_error"

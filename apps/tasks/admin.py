@@ -1,81 +1,25 @@
-"""The admin's pages for operators: tasks, API keys, and Django's own users and groups in the same dress."""
+"""The admin's pages for operators: tasks and API keys. Users and groups are in `people.admin`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from apps.tasks.forms import NewApiKeyForm
 from apps.tasks.keys import digest, new_key_text, prefix_of, revoke_api_key
 from apps.tasks.models import ApiKey, Task
-from apps.tasks.task_state import TaskState, state_of, tasks_in
+from apps.tasks.people import admin as people_admin  # noqa: F401  # registers accounts and roles
+from apps.tasks.screens.task_list import TaskAdmin
 
-MOMENT = "Y-m-d H:i"  # the same for every reader: 11/12 is a day in November here and in December there
-
-
-class StateFilter(admin.SimpleListFilter):
-    title = _("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(TaskState.choices)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Task]) -> QuerySet[Task]:
-        if self.value() in TaskState.values:
-            return queryset.filter(tasks_in(TaskState(self.value()), timezone.now()))
-        return queryset
-
-
-@admin.register(Task)
-class TaskAdmin(ModelAdmin):  # type: ignore[misc]
-    """The published tasks, to look at: they are changed in drafts."""
-
-    list_display = ("shown_name", "shown_state", "shown_window", "period", "target", "points")
-    list_filter = (StateFilter, "period")
-    list_per_page = 50
-    search_fields = ("code", "name")
-    search_help_text = _("Search by code or name")
-
-    @display(description=_("task"), ordering="name", header=True)
-    def shown_name(self, task: Task) -> list[str]:
-        return [task.name, task.code]
-
-    @display(
-        description=_("state"),
-        label={TaskState.LIVE: "success", TaskState.UPCOMING: "info", TaskState.ENDED: "default", TaskState.OFF: "warning"},
-    )
-    def shown_state(self, task: Task) -> tuple[str, Any]:
-        state = state_of(task, timezone.now())
-        return state, state.label
-
-    @display(description=_("window"), ordering="starts_at")
-    def shown_window(self, task: Task) -> str:
-        starts = date_format(timezone.localtime(task.starts_at), MOMENT)
-        if task.ends_at is None:
-            return str(_("from %(start)s, no end")) % {"start": starts}
-        return f"{starts} – {date_format(timezone.localtime(task.ends_at), MOMENT)}"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Task | None = None) -> bool:
-        return False
+admin.site.register(Task, TaskAdmin)
 
 
 @admin.register(ApiKey)
@@ -141,19 +85,3 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         """Keys are revoked, not deleted: who could do what, and until when, stays known."""
         return False
-
-
-admin.site.unregister(User)
-admin.site.unregister(Group)
-
-
-@admin.register(User)
-class OperatorAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
-    form = UserChangeForm
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
-
-
-@admin.register(Group)
-class OperatorGroupAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
-    pass

@@ -12,5 +12,7 @@ class TasksConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.tasks import change_signals
+        from apps.tasks.people import logins
 
         change_signals.connect()
+        logins.connect()

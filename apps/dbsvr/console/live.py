@@ -1,6 +1,6 @@
-"""What every page and every poll shows now: the state row, made older by the clock, in the reader's language.
+"""What every page and every poll shows now: the state row, made older by the clock, in the reader's language and zone.
 
-All web processes read the same row, so all show the same. What is rendered is kept for one `seq` and language: fifty browsers
+All web processes read the same row, so all show the same. What is rendered is kept for one `seq`, language and zone: fifty browsers
 cost one rendering a second.
 """
 
@@ -135,7 +135,7 @@ def level_words() -> dict[str, str]:
 
 def render(live: Live, instance: str) -> Rendered:
     language = get_language() or settings.LANGUAGE_CODE
-    key = (live.seq, instance, language, live.copied)
+    key = (live.seq, instance, language, timezone.get_current_timezone_name(), live.copied)
     if key not in _kept:
         if len(_kept) >= MOST_KEPT:
             _kept.clear()
@@ -143,8 +143,8 @@ def render(live: Live, instance: str) -> Rendered:
     return _kept[key]
 
 
-MOST_KEPT = 8
-_kept: dict[tuple[str, str, str, bool], Rendered] = {}
+MOST_KEPT = 16
+_kept: dict[tuple[str, str, str, str, bool], Rendered] = {}
 
 
 def _render(given: Live, instance: str, language: str) -> Rendered:

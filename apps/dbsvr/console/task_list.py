@@ -23,8 +23,11 @@ def _tasks() -> QuerySet[Any]:
     return apps.get_model("tasks", "Task")._default_manager.all()
 
 
+ON = Q(switched_off=False, archived=False)
+
+
 def _live(now: datetime) -> Q:
-    return Q(active=True, starts_at__lte=now) & (Q(ends_at__isnull=True) | Q(ends_at__gt=now))
+    return ON & Q(starts_at__lte=now) & (Q(ends_at__isnull=True) | Q(ends_at__gt=now))
 
 
 def live_task_count(now_s: float) -> int:
@@ -36,7 +39,7 @@ def counts(now_s: float) -> TaskCounts:
     tasks = _tasks()
     return TaskCounts(
         live=tasks.filter(_live(now)).count(),
-        starting=tasks.filter(active=True, starts_at__gt=now, starts_at__lte=now + SOON).count(),
+        starting=tasks.filter(ON, starts_at__gt=now, starts_at__lte=now + SOON).count(),
         ending=tasks.filter(_live(now), ends_at__lte=now + SOON).count(),
     )
 
@@ -48,7 +51,7 @@ def newest(now_s: float) -> list[tuple[Any, str]]:
 
 
 def _state(task: Any, now: datetime) -> str:
-    if not task.active:
+    if task.switched_off or task.archived:
         return "off"
     if task.starts_at > now:
         return "later"

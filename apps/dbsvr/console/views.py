@@ -7,6 +7,7 @@ import time
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -43,7 +44,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "task_counts": counts,
         "task_sentence": ngettext("%(count)s task live", "%(count)s tasks live", counts.live) % {"count": counts.live},
         "strip": shown.steps and request.COOKIES.get(CLOSED_STRIP) != str(request.user.pk),
-        "time_zone": live.configuration().web.time_zone,
+        "time_zone": timezone.get_current_timezone_name(),
     }
     return render(request, "console/overview.html", context)
 

@@ -6,6 +6,7 @@ A user's progress is no model here: the DBSvr owns it, and it refers to a task b
 from apps.tasks.models.drafts import Draft, DraftItem, ListContents
 from apps.tasks.models.keys import ApiKey, ChangeCounter
 from apps.tasks.models.live import Task, TaskCondition, TaskPrerequisite, TaskText, validate_time_zone
+from apps.tasks.models.operators import OperatorSettings
 from apps.tasks.models.records import AuditEntry, Revision
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Draft",
     "DraftItem",
     "ListContents",
+    "OperatorSettings",
     "Revision",
     "Task",
     "TaskCondition",

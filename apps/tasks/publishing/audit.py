@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.tasks.keys import KnownKey
 from apps.tasks.models import AuditEntry
 from apps.tasks.publishing.many_rows import as_json, insert_rows
+from tasksys_site.client_address import client_address
 
 Actor = AbstractBaseUser | KnownKey | AnonymousUser | None
 """Who does it: an operator, a program by its API key, or (None) the system itself."""
@@ -97,5 +98,5 @@ class RememberAddress:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with asked_from(request.META.get("REMOTE_ADDR", "")):
+        with asked_from(client_address(request)):
             return self._get_response(request)

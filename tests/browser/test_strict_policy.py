@@ -1,0 +1,158 @@
+"""The admin works under the strict Content-Security-Policy: what opens, opens, and the policy stops nothing.
+
+`open_page` reports every violation and every script's error at the test's end (see conftest), so each test here is about both.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Complaints
+
+LogIn = Callable[[Page], None]
+OpenPage = Callable[..., Page]
+
+PAGES = [
+    "/admin/",
+    "/admin/tasks/apikey/",
+    "/admin/tasks/apikey/add/",
+    "/admin/auth/user/",
+    "/admin/auth/user/add/",
+    "/admin/auth/group/",
+    "/admin/auth/group/add/",
+    "/admin/me/",
+    "/admin/password_change/",
+]
+
+
+def test_no_page_breaks_the_policy_or_allows_more_than_it(page: Page, log_in: LogIn) -> None:
+    for path in ["/admin/login/", *PAGES]:
+        if path == PAGES[0]:
+            log_in(page)
+        answer = page.goto(path)
+        page.wait_for_function("document.documentElement.getAttribute('x-cloak') === null")
+
+        assert answer is not None, path
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self';" in policy, path
+        assert "style-src 'self';" in policy, path
+        assert "unsafe" not in policy, path
+
+
+def test_the_theme_is_chosen_in_the_menu_and_kept(page: Page, log_in: LogIn) -> None:
+    log_in(page)
+    root = page.locator("html")
+
+    page.locator("[x-data='{ openUserLinks: false }'] > .cursor-pointer").click()
+    page.get_by_text("Dark", exact=True).click()
+    expect(root).to_have_class(re.compile(r"\bdark\b"))
+
+    page.reload()
+    expect(root).to_have_class(re.compile(r"\bdark\b"))
+
+
+def test_the_menu_leads_to_the_operators_own_pages(page: Page, log_in: LogIn) -> None:
+    log_in(page)
+
+    page.locator("[x-data='{ openUserLinks: false }'] > .cursor-pointer").click()
+    page.get_by_role("link", name="My settings").click()
+
+    page.wait_for_url("**/admin/me/")
+
+
+def test_the_sidebar_is_folded_and_stays_folded(page: Page, log_in: LogIn) -> None:
+    log_in(page)
+    sidebar = page.locator("#nav-sidebar")
+    expect(sidebar).to_be_visible()
+
+    page.locator("span.material-symbols-outlined", has_text="dock_to_right").first.click()
+    expect(sidebar).to_be_hidden()
+
+    page.reload()
+    expect(sidebar).to_be_hidden()
+
+
+def test_the_palette_finds_a_page_and_enter_opens_it(page: Page, log_in: LogIn) -> None:
+    log_in(page)
+
+    page.keyboard.press("Control+k")
+    field = page.locator("#search-input-command")
+    expect(field).to_be_focused()
+    field.press_sequentially("user")
+    expect(page.locator("#command-results-list li").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/admin/auth/user/")
+
+
+def test_a_lists_filters_open_and_filter(page: Page, log_in: LogIn) -> None:
+    log_in(page)
+    page.goto("/admin/auth/user/")
+
+    page.get_by_text("Filters").first.click()
+    page.locator("#changelist-filter").get_by_text("viewer").first.click()
+
+    page.wait_for_url(re.compile("groups"))
+
+
+def test_a_lists_actions_appear_with_a_tick(page: Page, log_in: LogIn) -> None:
+    log_in(page)
+    page.goto("/admin/auth/user/")
+
+    page.locator("#result_list tbody input.action-select").first.check()
+    page.select_option("select[name=action]", "unlock_logins")
+    page.locator("button[name=index]:visible").click()
+
+    expect(page.locator("body")).to_contain_text("unlocked.")
+
+
+def test_a_form_with_everything_in_it_is_filled_and_saved(page: Page, log_in: LogIn) -> None:
+    """The lists of two columns, the calendar, the clock, a save that comes back to the form."""
+    from django.contrib.auth import get_user_model
+
+    user = get_user_model().objects.create_user(f"form-{secrets.token_hex(4)}", is_staff=True)
+    log_in(page)
+    page.goto(f"/admin/auth/user/{user.pk}/change/")
+
+    page.locator("select#id_groups_from").select_option(label="support")
+    page.locator("#id_groups_add, #id_groups_add_link").first.click()
+    page.locator("a:has(.date-icon)").first.click()
+    page.locator(".calendarbox:visible td:not(.nonday) a", has_text=re.compile("^15$")).click()
+    expect(page.locator("input[name=last_login_0]")).to_have_value(re.compile(r"^\d{4}-\d\d-15$"))
+    page.fill("input[name=last_login_1]", "10:00:00")
+    page.click("button[name=_continue]")
+
+    expect(page.locator("body")).to_contain_text("was changed successfully")
+    assert [group.name for group in user.groups.all()] == ["support"]
+
+
+def test_without_a_script_the_page_is_there(open_page: OpenPage) -> None:
+    page = open_page(java_script_enabled=False)
+    page.goto("/admin/login/")
+
+    expect(page.locator("input[name=username]")).to_be_visible()
+    expect(page.locator("#search-input-command")).to_be_hidden()
+
+
+def test_a_refusal_is_a_page_of_its_own(page: Page, complaints: Complaints) -> None:
+    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import Group
+
+    name, password = f"viewer-{secrets.token_hex(4)}", secrets.token_urlsafe(12)
+    user = get_user_model().objects.create_user(name, password=password, is_staff=True)
+    user.groups.add(Group.objects.get(name="viewer"))
+    page.goto("/admin/login/?next=/admin/")
+    page.fill("input[name=username]", name)
+    page.fill("input[name=password]", password)
+    page.click("button[type=submit]")
+    page.wait_for_url("**/admin/")
+
+    complaints.forgive("403")
+    page.goto("/admin/auth/user/")
+
+    expect(page.locator("#content")).to_contain_text("An administrator may.")
