@@ -129,7 +129,7 @@ def test_a_process_that_starts_while_nobody_answers_begins_with_what_its_host_ha
     assert 3500 < later.age_s < 3700
 
 
-@pytest.mark.parametrize("content", [b"", b"\x93\x01\x02", os.urandom(100)])
+@pytest.mark.parametrize("content", [b"", b"\x93\x01\x02", os.urandom(100)], ids=["empty", "other", "noise"])
 def test_a_kept_file_that_is_none_is_as_none(start: Start, dbsvrs: DBSvrs, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "live-bundle").write_bytes(content)

@@ -68,6 +68,14 @@ def answers_of(
     return answers
 
 
+_LANG = OpenApiParameter(
+    "lang",
+    OpenApiTypes.STR,
+    OpenApiParameter.QUERY,
+    enum=[code for code, _name in settings.LANGUAGES],
+    description="Language of texts.",
+)
+
 LIST_TASKS: dict[str, Any] = {
     "operation_id": "listTasks",
     "summary": "Which tasks a user may do, and how far he is",
@@ -84,13 +92,7 @@ LIST_TASKS: dict[str, Any] = {
             explode=False,
             description="Only tasks in these states, separated by commas.",
         ),
-        OpenApiParameter(
-            "lang",
-            OpenApiTypes.STR,
-            OpenApiParameter.QUERY,
-            enum=[code for code, _name in settings.LANGUAGES],
-            description="Language of texts.",
-        ),
+        _LANG,
         OpenApiParameter(
             "attributes",
             OpenApiTypes.STR,
@@ -135,7 +137,7 @@ LIST_TASKS: dict[str, Any] = {
                     "completed_at": None,
                     "claimed_at": None,
                     "claim_until": None,
-                    "claimable_before": [],
+                    "still_claimable": [],
                     "reasons": [],
                 }
             ],
@@ -204,7 +206,7 @@ EXPLAIN: dict[str, Any] = {
         "Scope `read`. Every check of every task, in a fixed order, with what was wanted and what is; at any moment, with the user's "
         "records as they are now. The same evaluator decides here and in the other calls."
     ),
-    "parameters": [LIST_TASKS["parameters"][2]],
+    "parameters": [_LANG],
     "request": {"application/json": shapes.ExplainBodySerializer},
     "examples": [OpenApiExample("Example", value={"uid": 42, "attributes": {"level": 28}, "tasks": ["daily-login"]}, request_only=True)],
     "responses": answers_of(

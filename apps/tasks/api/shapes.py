@@ -82,7 +82,7 @@ class TaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
     claim_until = serializers.DateTimeField(
         allow_null=True, help_text="When a claimable reward can be claimed no more; null: never, or none."
     )
-    claimable_before = ClaimableSerializer(many=True, help_text="Rewards of earlier periods that can still be claimed.")
+    still_claimable = ClaimableSerializer(many=True, help_text="Rewards of earlier periods that can still be claimed.")
     reasons = ReasonSerializer(many=True, help_text="Why it cannot be done now; empty when it can.")
 
 
