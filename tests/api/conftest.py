@@ -75,13 +75,13 @@ def uid() -> int:
 @pytest.fixture
 def make_task(django_on_stack: PrivateStack) -> Callable[..., Any]:
     """A valid task, published, and known to this process when it is handed out. Fields are those of a task document."""
+    from apps.tasks.live_bundle import live
     from apps.tasks.models import Task
-    from apps.tasks.selectors import compiled_tasks
 
     def make(**fields: Any) -> Task:
         document = published.task(**fields)
         published.publish_tasks(document)
-        eventually(lambda: document.code in compiled_tasks())
+        eventually(lambda: document.code in live().bundle.by_code)
         return Task.objects.get(code=document.code)
 
     return make

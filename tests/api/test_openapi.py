@@ -37,6 +37,7 @@ def test_the_calls_of_a_logic_server_are_described(schema: dict[str, Any]) -> No
         ("/api/v1/users/{uid}/tasks", "get"),
         ("/api/v1/users/{uid}/tasks/{code}/complete", "post"),
         ("/api/v1/users/{uid}", "delete"),
+        ("/api/v1/explain", "post"),
         ("/api/v1/config", "get"),
         ("/api/v1/config/revisions/{number}", "get"),
         ("/api/v1/config/documents", "get"),
@@ -86,6 +87,10 @@ def test_real_answers_fit_the_schema(api: Caller, uid: int, make_task: Callable[
     check(schema, "/api/v1/users/{uid}", "delete", 200, "application/json", api.forget(uid, "e2")[1])
     check(schema, complete, "post", 409, "application/problem+json", api.complete(uid, off.code, "e3")[1])
     check(schema, complete, "post", 400, "application/problem+json", api.complete(uid, off.code, "")[1])
+    check(schema, "/api/v1/users/{uid}/tasks", "get", 200, "application/json", api.tasks(uid, "?status=unavailable&reasons=values")[1])
+    explained = api.call("POST", "/api/v1/explain", {"uid": uid})[1]
+    check(schema, "/api/v1/explain", "post", 200, "application/json", explained)
+    check(schema, "/api/v1/explain", "post", 400, "application/problem+json", api.call("POST", "/api/v1/explain", {"uid": 0})[1])
     check(schema, complete, "post", 404, "application/problem+json", api.complete(uid, "no-such-task", "e")[1])
 
 

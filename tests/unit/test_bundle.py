@@ -136,23 +136,23 @@ def test_a_task_that_this_host_cannot_use_is_left_out_alone() -> None:
     assert "Mars/Olympus" in live.left_out["zone"]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"null",
-        b"[]",
-        b"\xff\xfe",
-        b"{}",
-        b'{"schema":1}',
-        bundle_bytes(task()).replace(b'"schema":1', b'"schema":2'),
-        bundle_bytes(task()).replace(b'"points":10', b'"points":"ten"'),
-        bundle_bytes(task()).replace(b'"default":0', b'"default":"none"'),
-        bundle_bytes(task()).replace(b'"points":10', b'"pints":10'),
-        bundle_bytes(task())[:-1],
-        b"[" * 100_000,
-    ],
-)
+NO_BUNDLES = {
+    "nothing": b"",
+    "null": b"null",
+    "a list": b"[]",
+    "no UTF-8": b"\xff\xfe",
+    "an empty object": b"{}",
+    "a part": b'{"schema":1}',
+    "a schema to come": bundle_bytes(task()).replace(b'"schema":1', b'"schema":2'),
+    "a number as text": bundle_bytes(task()).replace(b'"points":10', b'"points":"ten"'),
+    "a default of another type": bundle_bytes(task()).replace(b'"default":0', b'"default":"none"'),
+    "a field to come": bundle_bytes(task()).replace(b'"points":10', b'"pints":10'),
+    "cut off": bundle_bytes(task())[:-1],
+    "nested without end": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("data", NO_BUNDLES.values(), ids=NO_BUNDLES)
 def test_what_is_no_bundle_is_refused_whole(data: bytes) -> None:
     with pytest.raises(BadBundle):
         load_bundle(data)

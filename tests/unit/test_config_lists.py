@@ -15,7 +15,7 @@ from apps.tasks.config.words import say_fault
 from workers.protocol import MAX_UID
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sets(st.integers(1, MAX_UID)))
 def test_a_list_comes_back_ascending_and_each_once(uids: set[int]) -> None:
     text = list_text(uids)
@@ -81,7 +81,7 @@ def test_a_list_is_limited() -> None:
     assert (fault.code, say_fault(fault)[:28]) == ("list_too_long", "The list has 200,001 users, ")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.binary(max_size=50))
 def test_any_file_can_be_uploaded(data: bytes) -> None:
     parsed = parse_list(data)

@@ -5,38 +5,18 @@ A uid of 2^53 or more is written as a string: JavaScript and many JSON readers w
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime
 
 import msgspec
 from django.http import HttpResponse
 
-from apps.tasks.api.problems import reason_text
-from apps.tasks.decisions import Decision
+from apps.tasks.api.task_answers import ExplainedTask, TaskAnswer, explained_task, task_answer
+from apps.tasks.evaluation.decisions import Decision
+from apps.tasks.evaluation.explanation import Explanation
 from apps.tasks.services import Completion
 from workers.protocol import Snapshot, WriteAnswer
 
 FIRST_UID_AS_TEXT = 2**53
-
-
-class Reason(msgspec.Struct, frozen=True):
-    code: str
-    text: str
-
-
-class TaskAnswer(msgspec.Struct, frozen=True):
-    code: str
-    name: str
-    description: str
-    state: str
-    period: str
-    progress: int
-    target: int
-    points: int
-    starts_at: datetime
-    ends_at: datetime | None
-    resets_at: datetime | None
-    completed_at: datetime | None
-    reasons: list[Reason]
 
 
 class UserTasks(msgspec.Struct, frozen=True):
@@ -45,6 +25,16 @@ class UserTasks(msgspec.Struct, frozen=True):
     version: int
     points: int
     tasks: list[TaskAnswer]
+
+
+class ExplainedUser(msgspec.Struct, frozen=True):
+    uid: int | str
+    at: datetime
+    revision: int
+    draft: int | None
+    generation: int
+    version: int
+    tasks: list[ExplainedTask]
 
 
 class CompletedTask(msgspec.Struct, frozen=True):
@@ -84,13 +74,26 @@ def answer(value: msgspec.Struct) -> HttpResponse:
     return HttpResponse(_encode(value), content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def user_tasks(snapshot: Snapshot, decisions: list[Decision]) -> UserTasks:
+def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool) -> UserTasks:
     return UserTasks(
         uid=uid_in_json(snapshot.uid),
         generation=snapshot.generation,
         version=snapshot.version,
         points=snapshot.points,
-        tasks=[_task(decision) for decision in decisions],
+        tasks=[task_answer(decision, with_values) for decision in decisions],
+    )
+
+
+def explained_user(snapshot: Snapshot, explanations: list[Explanation], at: datetime, revision: int, draft: int | None) -> ExplainedUser:
+    """`revision`: the one that is live; of a draft, the one that it would become."""
+    return ExplainedUser(
+        uid=uid_in_json(snapshot.uid),
+        at=at,
+        revision=revision,
+        draft=draft,
+        generation=snapshot.generation,
+        version=snapshot.version,
+        tasks=[explained_task(explanation) for explanation in explanations],
     )
 
 
@@ -109,7 +112,7 @@ def completion(uid: int, event_id: str, done: Completion) -> CompletionAnswer:
             period=result.period,
             state=result.state,
             progress=result.progress,
-            target=done.task.target,
+            target=done.target,
             completed_now=result.completed_now,
             points=result.points,
             resets_at=done.period.resets_at,
@@ -124,26 +127,3 @@ def forgotten_user(uid: int, event_id: str, done: WriteAnswer) -> ForgottenUser:
 
 def uid_in_json(uid: int) -> int | str:
     return uid if uid < FIRST_UID_AS_TEXT else str(uid)
-
-
-def _task(decision: Decision) -> TaskAnswer:
-    task = decision.task
-    return TaskAnswer(
-        code=task.code,
-        name=task.name,
-        description=task.description,
-        state=decision.state,
-        period=decision.period.key,
-        progress=decision.progress,
-        target=task.target,
-        points=task.points,
-        starts_at=task.starts_at,
-        ends_at=task.ends_at,
-        resets_at=decision.period.resets_at,
-        completed_at=None if decision.completed_at is None else _moment(decision.completed_at),
-        reasons=[Reason(reason, reason_text(reason)) for reason in decision.reasons],
-    )
-
-
-def _moment(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, timezone.utc)

@@ -12,7 +12,8 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 
 from apps.tasks.api import shapes
 from apps.tasks.api.problems import CONTENT_TYPE, Problem
-from apps.tasks.decisions import STATES
+from apps.tasks.api.task_answers import ReasonAnswer
+from apps.tasks.evaluation.reasons import ENDED, STATUSES
 
 _UID = OpenApiParameter(
     "uid",
@@ -31,7 +32,7 @@ PROBLEMS = {
     404: ("There is no such task.", Problem("unknown_task", "There is no task with the code “invite-4-friends”.", "path/code")),
     409: (
         "The task cannot be done (see `reasons`), or the event id belongs to another event.",
-        Problem("not_eligible", "The task has ended.", reasons=[{"code": "ended", "text": "The task has ended."}]),
+        Problem("not_eligible", "The task has ended.", reasons=[ReasonAnswer(ENDED, "The task has ended.")]),
     ),
     413: ("The body is too large.", Problem("too_big", "A body may have 65536 bytes.")),
     415: (
@@ -67,28 +68,39 @@ def answers_of(
     return answers
 
 
+_LANG = OpenApiParameter(
+    "lang",
+    OpenApiTypes.STR,
+    OpenApiParameter.QUERY,
+    enum=[code for code, _name in settings.LANGUAGES],
+    description="Language of texts.",
+)
+
 LIST_TASKS: dict[str, Any] = {
     "operation_id": "listTasks",
     "summary": "Which tasks a user may do, and how far he is",
     "description": (
         "Scope `read`. An unknown user has done nothing yet: version 0. Without `status` everything is listed that he can do or has "
-        "done in the present period; what nobody can do now is listed with `status=unavailable`, with reasons."
+        "done in the present period; what he cannot do now is listed with `status=unavailable`, with reasons."
     ),
     "parameters": [
         _UID,
         OpenApiParameter(
             "status",
-            {"type": "array", "items": {"type": "string", "enum": list(STATES)}},
+            {"type": "array", "items": {"type": "string", "enum": list(STATUSES)}},
             OpenApiParameter.QUERY,
             explode=False,
             description="Only tasks in these states, separated by commas.",
         ),
+        _LANG,
         OpenApiParameter(
-            "lang",
+            "attributes",
             OpenApiTypes.STR,
             OpenApiParameter.QUERY,
-            enum=[code for code, _name in settings.LANGUAGES],
-            description="Language of texts.",
+            description='What you know of the user, as a JSON object: {"level":30}. Conditions ask for it; his own time zone is `zone`.',
+        ),
+        OpenApiParameter(
+            "reasons", OpenApiTypes.STR, OpenApiParameter.QUERY, enum=["values"], description="Reasons with the values that decided."
         ),
     ],
     "responses": answers_of(
@@ -102,17 +114,30 @@ LIST_TASKS: dict[str, Any] = {
             "tasks": [
                 {
                     "code": "invite-3-friends",
+                    "kind": "counter",
                     "name": "Invite 3 friends",
                     "description": "They must open the app once.",
+                    "button": "Invite",
+                    "link": "app://friends",
+                    "category": "social",
+                    "icon": "group",
+                    "weight": 10,
+                    "tags": ["new"],
                     "state": "in_progress",
+                    "accepted": True,
                     "period": "once",
                     "progress": 2,
                     "target": 3,
                     "points": 50,
+                    "tiers": [],
+                    "streak": None,
                     "starts_at": "2026-11-01T00:00:00Z",
                     "ends_at": None,
                     "resets_at": None,
                     "completed_at": None,
+                    "claimed_at": None,
+                    "claim_until": None,
+                    "still_claimable": [],
                     "reasons": [],
                 }
             ],
@@ -169,5 +194,66 @@ FORGET_USER: dict[str, Any] = {
         shapes.ForgottenUserSerializer,
         *(400, 401, 403, 502, 503, 504),
         example={"uid": 1000000000042, "event_id": "erase-42", "applied": True, "generation": 1, "version": 5},
+    ),
+}
+
+_FAULTY_DRAFT = Problem("invalid_configuration", "The draft has faults; check it first.", "#/draft")
+
+EXPLAIN: dict[str, Any] = {
+    "operation_id": "explainUser",
+    "summary": "Why a user may do what he may",
+    "description": (
+        "Scope `read`. Every check of every task, in a fixed order, with what was wanted and what is; at any moment, with the user's "
+        "records as they are now. The same evaluator decides here and in the other calls."
+    ),
+    "parameters": [_LANG],
+    "request": {"application/json": shapes.ExplainBodySerializer},
+    "examples": [OpenApiExample("Example", value={"uid": 42, "attributes": {"level": 28}, "tasks": ["daily-login"]}, request_only=True)],
+    "responses": answers_of(
+        shapes.ExplainedUserSerializer,
+        *(400, 401, 403, 404, 413, 415, 422, 502, 503, 504),
+        problems={422: ("The draft has faults that keep it from being evaluated.", _FAULTY_DRAFT)},
+        example={
+            "uid": 42,
+            "at": "2026-11-30T12:00:00Z",
+            "revision": 43,
+            "draft": None,
+            "generation": 1,
+            "version": 3,
+            "tasks": [
+                {
+                    "code": "daily-login",
+                    "name": "Log in today",
+                    "shown": False,
+                    "state": "unavailable",
+                    "period": "2026-11-30",
+                    "period_starts_at": "2026-11-29T16:00:00Z",
+                    "resets_at": "2026-11-30T16:00:00Z",
+                    "zone": "Asia/Shanghai",
+                    "progress": 0,
+                    "target": 1,
+                    "points": 10,
+                    "streak": None,
+                    "caps_left": None,
+                    "bucket": 4711,
+                    "percentage_bp": 10000,
+                    "checks": [
+                        {"check": "switched_on", "outcome": "met", "reason": "inactive"},
+                        {
+                            "check": "condition",
+                            "outcome": "unmet",
+                            "reason": "condition_unmet",
+                            "decides": True,
+                            "about": "level",
+                            "operator": ">=",
+                            "wanted": 30,
+                            "actual": 28,
+                            "group": 1,
+                            "note": "caller",
+                        },
+                    ],
+                }
+            ],
+        },
     ),
 }

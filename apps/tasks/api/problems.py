@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework import exceptions as drf
 
+from apps.tasks.api.task_answers import ReasonAnswer, reason_answer
 from apps.tasks.services import BadMoment, EventUsedOtherwise, NotEligible, UnknownTask
 from apps.tasks.watch import NotKnownYet
 from workers import protocol
@@ -64,6 +65,9 @@ WIRE_ERRORS: Mapping[type[protocol.DBSvrError], str] = {
     protocol.TimedOut: "timeout",
     protocol.Unreachable: "unreachable",
     protocol.Refused: "dbsvr_fault",
+    # Answers to whoever asks for the configuration; no call of the API does, the thread that holds it does.
+    protocol.ConfigUnseen: "not_ready",
+    protocol.DamagedRevision: "not_ready",
     protocol.NotAuthenticated: "dbsvr_fault",
 }
 
@@ -76,7 +80,7 @@ class Problem(Exception):
         code: str,
         detail: str,
         pointer: str | None = None,
-        reasons: Sequence[Mapping[str, str]] = (),
+        reasons: Sequence[ReasonAnswer] = (),
         headers: Mapping[str, str] | None = None,
         outcome_unknown: bool | None = None,
         more: Mapping[str, Any] | None = None,
@@ -105,7 +109,7 @@ class Problem(Exception):
         if self.pointer:
             body["pointer"] = self.pointer
         if self.reasons:
-            body["reasons"] = list(self.reasons)
+            body["reasons"] = msgspec.to_builtins(self.reasons)
         return {**body, **self.more}
 
     def answer(self) -> HttpResponse:
@@ -142,8 +146,8 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
         case EventUsedOtherwise():
             return Problem("event_id_conflict", str(error), "#/event_id")
         case NotEligible():
-            reasons = [{"code": reason, "text": reason_text(reason)} for reason in error.reasons]
-            return Problem("not_eligible", " ".join(reason["text"] for reason in reasons), reasons=reasons)
+            reasons = [reason_answer(reason) for reason in error.reasons]
+            return Problem("not_eligible", " ".join(reason.text for reason in reasons), reasons=reasons)
         case NotKnownYet():
             log.warning("an API request came before tasks and keys could be read", extra={"error": error})
             return Problem("not_ready", _("Tasks and API keys could not be read yet."), headers={"Retry-After": "1"})
@@ -156,15 +160,6 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             return Problem("bad_request", _("The request cannot be read."))
         case _:
             return _of_framework(error)
-
-
-def reason_text(reason: str) -> str:
-    """A sentence for users, in the language that is active."""
-    return {
-        "inactive": _("The task is switched off."),
-        "not_started": _("The task has not started yet."),
-        "ended": _("The task has ended."),
-    }[reason]
 
 
 def _of_wire(error: protocol.DBSvrError, is_write: bool) -> Problem:

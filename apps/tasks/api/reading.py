@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from django.conf import settings
@@ -11,7 +11,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from apps.tasks.api.problems import Problem
-from apps.tasks.decisions import STATES
+from apps.tasks.config.limits import FIRST_YEAR, LAST_YEAR
+from apps.tasks.evaluation.reasons import STATUSES
 from workers.protocol import BadArgument, parse_event_id, parse_uid
 
 LARGEST_BODY_BYTES = 64 * 1024
@@ -23,21 +24,62 @@ class CompleteBody(msgspec.Struct, forbid_unknown_fields=True):
 
     event_id: str
     at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    attributes: dict[str, Any] = {}
+
+
+class ExplainBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of `explain`. Without `at`: now; without `tasks` (codes): all; without `draft` (its number): what is live."""
+
+    uid: int | str
+    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    attributes: dict[str, Any] = {}
+    tasks: list[str] | None = None
+    draft: int | None = None
 
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-def read_uid(text: str) -> int:
+def read_uid(text: str, pointer: str = "path/uid") -> int:
     try:
         uid = parse_uid(text.encode())
     except (BadArgument, UnicodeEncodeError):
-        raise Problem("bad_request", _("A uid is a number from 1 to 9223372036854775807."), "path/uid") from None
+        raise Problem("bad_request", _("A uid is a number from 1 to 9223372036854775807."), pointer) from None
     if uid >= settings.RESERVED_FROM_UID:
         raise Problem(
-            "bad_request", _("The uids from %(first)s on are reserved for the canary.") % {"first": settings.RESERVED_FROM_UID}, "path/uid"
+            "bad_request", _("The uids from %(first)s on are reserved for the canary.") % {"first": settings.RESERVED_FROM_UID}, pointer
         )
     return uid
+
+
+def read_explained_moment(at: datetime | None, now: datetime) -> datetime:
+    """Any moment of a calendar that people use: who explains may travel in time."""
+    if at is None:
+        return now
+    if not FIRST_YEAR <= at.year <= LAST_YEAR:
+        raise Problem(
+            "bad_request", _("“at” must lie between the years %(first)s and %(last)s.") % {"first": FIRST_YEAR, "last": LAST_YEAR}, "#/at"
+        )
+    return at
+
+
+def read_attributes(request: HttpRequest) -> dict[str, Any]:
+    """What the caller says of the user, `attributes={"level":30}`; nothing without it."""
+    text = request.GET.get("attributes")
+    if text is None:
+        return {}
+    try:
+        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise Problem("bad_request", _("attributes must be a JSON object."), "query/attributes") from None
+
+
+def read_reasons(request: HttpRequest) -> bool:
+    """Whether reasons are to bring the values that decided, `reasons=values`."""
+    wanted = request.GET.get("reasons")
+    if wanted not in (None, "values"):
+        raise Problem("bad_request", _("reasons must be “values”, or not be there."), "query/reasons")
+    return wanted is not None
 
 
 def read_event_id(text: str, pointer: str) -> str:
@@ -65,8 +107,8 @@ def read_states(request: HttpRequest) -> frozenset[str] | None:
     if text is None:
         return None
     states = frozenset(part.strip() for part in text.split(","))
-    if not states <= set(STATES):
-        raise Problem("bad_request", _("status must be some of: %(names)s.") % {"names": ", ".join(STATES)}, "query/status")
+    if not states <= set(STATUSES):
+        raise Problem("bad_request", _("status must be some of: %(names)s.") % {"names": ", ".join(STATUSES)}, "query/status")
     return states
 
 

@@ -6,7 +6,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.tasks.api.problems import CAUSES
-from apps.tasks.decisions import REASONS, STATES
+from apps.tasks.evaluation.explanation import CHECKS, MET, UNKNOWN, UNMET
+from apps.tasks.evaluation.reasons import REASONS, STATUSES
 from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS
 
 UID = {
@@ -27,21 +28,61 @@ class UidField(serializers.Field):  # type: ignore[type-arg]
 class ReasonSerializer(serializers.Serializer):  # type: ignore[type-arg]
     code = serializers.ChoiceField(choices=REASONS, help_text="Stable; programs look at this.")
     text = serializers.CharField(help_text="A sentence in the language asked for.")
+    about = serializers.CharField(required=False, help_text="The attribute, list, task, group or cap. With `reasons=values`, as all below.")
+    operator = serializers.CharField(required=False)
+    wanted = serializers.JSONField(required=False, help_text="What was wanted.")
+    actual = serializers.JSONField(required=False, help_text="What is.")
+
+
+class TierSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    target = serializers.IntegerField(min_value=1)
+    points = serializers.IntegerField(min_value=0, help_text="Of this tier alone.")
+    reached = serializers.BooleanField()
+
+
+class StreakSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    in_row = serializers.IntegerField(min_value=0, help_text="Completed in a row in the present streak, of `length`.")
+    length = serializers.IntegerField(min_value=1)
+    grace = serializers.IntegerField(min_value=0, help_text="So many missed periods between two do not break it.")
+    fills = serializers.BooleanField(help_text="Completing the present period makes, or made, the streak full.")
+
+
+class ClaimableSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    period = serializers.CharField()
+    points = serializers.IntegerField(min_value=0)
+    until = serializers.DateTimeField(allow_null=True)
 
 
 class TaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
     code = serializers.CharField()
+    kind = serializers.ChoiceField(choices=("single", "counter", "tiers", "streak"))
     name = serializers.CharField()
     description = serializers.CharField()
-    state = serializers.ChoiceField(choices=STATES)
-    period = serializers.CharField(help_text="Which day the progress belongs to, or “once”.")
+    button = serializers.CharField()
+    link = serializers.CharField()
+    category = serializers.CharField()
+    icon = serializers.CharField()
+    weight = serializers.IntegerField(help_text="Tasks come with the heaviest first.")
+    tags = serializers.ListField(child=serializers.CharField())
+    state = serializers.ChoiceField(choices=STATUSES)
+    accepted = serializers.BooleanField(help_text="False: it must be accepted before anything counts.")
+    period = serializers.CharField(help_text="The period key: which day, week, … the progress belongs to, or “once”.")
     progress = serializers.IntegerField(min_value=0)
     target = serializers.IntegerField(min_value=1)
-    points = serializers.IntegerField(min_value=0, help_text="What completing it gives.")
+    points = serializers.IntegerField(
+        min_value=0, help_text="What completing it gives: all tiers together; of a streak, only when it becomes full."
+    )
+    tiers = TierSerializer(many=True)
+    streak = StreakSerializer(allow_null=True)
     starts_at = serializers.DateTimeField()
     ends_at = serializers.DateTimeField(allow_null=True)
     resets_at = serializers.DateTimeField(allow_null=True, help_text="When the period ends and the task can be done anew; null: never.")
     completed_at = serializers.DateTimeField(allow_null=True)
+    claimed_at = serializers.DateTimeField(allow_null=True)
+    claim_until = serializers.DateTimeField(
+        allow_null=True, help_text="When a claimable reward can be claimed no more; null: never, or none."
+    )
+    still_claimable = ClaimableSerializer(many=True, help_text="Rewards of earlier periods that can still be claimed.")
     reasons = ReasonSerializer(many=True, help_text="Why it cannot be done now; empty when it can.")
 
 
@@ -56,6 +97,66 @@ class UserTasksSerializer(serializers.Serializer):  # type: ignore[type-arg]
 class CompleteBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
     event_id = serializers.CharField(max_length=64, help_text="Chosen by you, one for each event. Sent again, it does nothing again.")
     at = serializers.DateTimeField(required=False, allow_null=True, help_text="When it happened, with an offset. Without it: now.")
+    attributes = serializers.DictField(required=False, help_text="What you know of the user, by attribute, for conditions and his zone.")
+
+
+class ExplainBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    uid = UidField()
+    at = serializers.DateTimeField(required=False, allow_null=True, help_text="At which moment, with an offset. Without it: now.")
+    attributes = serializers.DictField(required=False, help_text="What you know of the user, by attribute.")
+    tasks = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True, help_text="Codes. Without it: all tasks.")
+    draft = serializers.IntegerField(
+        required=False, allow_null=True, help_text="An open draft's number (scope `admin`). Without it: what is live."
+    )
+
+
+class CheckSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    check = serializers.ChoiceField(choices=CHECKS)
+    outcome = serializers.ChoiceField(choices=(MET, UNMET, UNKNOWN), help_text="Unknown never counts as met.")
+    reason = serializers.CharField(required=False, help_text="The reason code that a decision gives when this decides.")
+    decides = serializers.BooleanField(required=False, help_text="It is this that stands against the task.")
+    about = serializers.CharField(required=False, help_text="The attribute, list, task, group or cap.")
+    operator = serializers.CharField(required=False)
+    wanted = serializers.JSONField(required=False)
+    actual = serializers.JSONField(required=False)
+    group = serializers.IntegerField(required=False, help_text="Of a condition: its group, from 1.")
+    note = serializers.CharField(required=False, help_text="Where a value comes from, or why it is unknown.")
+
+
+class CapsLeftSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    per_user = serializers.IntegerField(allow_null=True)
+    total = serializers.IntegerField(allow_null=True)
+    per_period = serializers.IntegerField(allow_null=True)
+    points_budget = serializers.IntegerField(allow_null=True)
+
+
+class ExplainedTaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    code = serializers.CharField()
+    name = serializers.CharField()
+    shown = serializers.BooleanField(help_text="Whether the user sees the task.")
+    state = serializers.ChoiceField(choices=STATUSES)
+    period = serializers.CharField()
+    period_starts_at = serializers.DateTimeField(allow_null=True)
+    resets_at = serializers.DateTimeField(allow_null=True)
+    zone = serializers.CharField(help_text="In which the period was found; empty where it has none.")
+    progress = serializers.IntegerField(min_value=0)
+    target = serializers.IntegerField(min_value=1)
+    points = serializers.IntegerField(min_value=0)
+    streak = StreakSerializer(allow_null=True)
+    caps_left = CapsLeftSerializer(allow_null=True)
+    bucket = serializers.IntegerField(min_value=0, max_value=9_999, help_text="The user's, for this task's gray release.")
+    percentage_bp = serializers.IntegerField(min_value=0, max_value=10_000, help_text="Buckets below it have the task.")
+    checks = CheckSerializer(many=True, help_text="In their fixed order.")
+
+
+class ExplainedUserSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    uid = UidField()
+    at = serializers.DateTimeField()
+    revision = serializers.IntegerField(min_value=0, help_text="What is live; of a draft: what it would become.")
+    draft = serializers.IntegerField(allow_null=True)
+    generation = serializers.IntegerField(min_value=0)
+    version = serializers.IntegerField(min_value=0)
+    tasks = ExplainedTaskSerializer(many=True)
 
 
 class CompletedTaskSerializer(serializers.Serializer):  # type: ignore[type-arg]

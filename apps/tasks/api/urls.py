@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.urls import path
 
 from apps.tasks.api import config_views
-from apps.tasks.api.views import CompleteTaskView, UserTasksView, UserView
+from apps.tasks.api.views import CompleteTaskView, ExplainView, UserTasksView, UserView
 
 urlpatterns = [
+    path("explain", ExplainView.as_view(), name="api-explain"),
     path("users/<str:uid>/tasks", UserTasksView.as_view(), name="api-user-tasks"),
     path("users/<str:uid>/tasks/<str:code>/complete", CompleteTaskView.as_view(), name="api-complete-task"),
     path("users/<str:uid>", UserView.as_view(), name="api-user"),

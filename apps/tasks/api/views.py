@@ -1,4 +1,4 @@
-"""The three calls of a logic server."""
+"""The calls of a logic server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound
@@ -15,9 +15,16 @@ from rest_framework.views import APIView
 
 from apps.tasks.api import answers, descriptions, reading
 from apps.tasks.api.problems import Problem
-from apps.tasks.decisions import UNAVAILABLE
+from apps.tasks.evaluation.bundle import BadBundle, Bundle
+from apps.tasks.evaluation.decisions import Decision
+from apps.tasks.evaluation.reasons import CLAIMABLE, UNAVAILABLE
+from apps.tasks.keys import KnownKey
+from apps.tasks.live_bundle import live
+from apps.tasks.models import Draft
+from apps.tasks.models.drafts import OPEN_STATES
+from apps.tasks.publishing.preview import bundle_of_draft
 from apps.tasks.scopes import ADMIN, READ, WRITE
-from apps.tasks.services import complete_task, decisions_of_user, forget_user, new_event_id
+from apps.tasks.services import complete_task, decisions_of_user, explanations_of_user, forget_user, new_event_id
 
 
 class ApiView(APIView):
@@ -39,10 +46,18 @@ class UserTasksView(ApiView):
         user = reading.read_uid(uid)
         wanted = reading.read_states(request._request)
         language = reading.read_language(request._request)
-        snapshot, decisions = decisions_of_user(user)
-        shown = [decision for decision in decisions if (decision.state in wanted if wanted else decision.state != UNAVAILABLE)]
+        with_values = reading.read_reasons(request._request)
+        snapshot, decisions = decisions_of_user(user, reading.read_attributes(request._request))
+        shown = [decision for decision in decisions if _is_wanted(decision, wanted)]
         with translation.override(language or translation.get_language()):
-            return answers.answer(answers.user_tasks(snapshot, shown))
+            return answers.answer(answers.user_tasks(snapshot, shown, with_values))
+
+
+def _is_wanted(decision: Decision, states: frozenset[str] | None) -> bool:
+    """What is asked for; without that, all but the unavailable. A reward of an earlier period is claimable too."""
+    if states is None:
+        return decision.status != UNAVAILABLE or bool(decision.still_claimable)
+    return decision.status in states or (CLAIMABLE in states and bool(decision.still_claimable))
 
 
 class CompleteTaskView(ApiView):
@@ -53,8 +68,40 @@ class CompleteTaskView(ApiView):
         user = reading.read_uid(uid)
         body = reading.read_body(request._request, reading.CompleteBody)
         event_id = reading.read_event_id(body.event_id, "#/event_id")
-        done = complete_task(user, code, event_id, body.at, settings.EVENT_RETENTION_DAYS)
+        done = complete_task(user, code, event_id, body.at, body.attributes, settings.EVENT_RETENTION_DAYS)
         return answers.answer(answers.completion(user, event_id, done))
+
+
+class ExplainView(ApiView):
+    """What is live, or a draft, which needs the scope admin: nobody else may see what is not published."""
+
+    scopes: ClassVar[dict[str, str]] = {"POST": READ}
+
+    @extend_schema(**descriptions.EXPLAIN)
+    def post(self, request: Request) -> HttpResponse:
+        body = reading.read_body(request._request, reading.ExplainBody)
+        user = reading.read_uid(str(body.uid), "#/uid")
+        language = reading.read_language(request._request)
+        at = reading.read_explained_moment(body.at, timezone.now())
+        bundle = live().bundle if body.draft is None else self._bundle_of_draft(request, body.draft)
+        for place, code in enumerate(body.tasks or ()):
+            if code not in bundle.by_code:
+                raise Problem("unknown_task", _("There is no task with the code “%(code)s”.") % {"code": code[:80]}, f"#/tasks/{place}")
+        snapshot, explanations = explanations_of_user(bundle, user, body.attributes, at, body.tasks)
+        with translation.override(language or translation.get_language()):
+            return answers.answer(answers.explained_user(snapshot, explanations, at, bundle.revision, body.draft))
+
+    def _bundle_of_draft(self, request: Request, number: int) -> Bundle:
+        key = request.user
+        if not isinstance(key, KnownKey) or ADMIN not in key.scopes:
+            raise Problem("scope_missing", _("This API key lacks the scope “%(scope)s”.") % {"scope": ADMIN}, "#/draft")
+        draft = Draft.objects.filter(pk=number, state__in=OPEN_STATES).first() if 0 < number < 2**31 else None
+        if draft is None:
+            raise Problem("unknown_draft", _("There is no open draft with this number."), "#/draft")
+        try:
+            return bundle_of_draft(draft)
+        except (BadBundle, KeyError, ValueError) as error:
+            raise Problem("invalid_configuration", _("The draft has faults; check it first."), "#/draft") from error
 
 
 class UserView(ApiView):

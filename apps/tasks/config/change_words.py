@@ -170,7 +170,9 @@ def _general(difference: Difference) -> str:
         return _("%(field)s “%(old)s” removed") if is_text else _("%(field)s removed (was %(old)s)")
     if is_text:
         return _("%(field)s “%(old)s” → “%(new)s”")
-    if isinstance(difference.new, int | float) and not isinstance(difference.new, bool):
+    # A bare figure reads well right after its name; a span, a weekday or a choice does not.
+    field = difference.path[-1]
+    if type(difference.new) is int and not field.endswith("_s") and field != "week_starts_on":
         return _("%(field)s %(old)s → %(new)s")
     return _("%(field)s: %(old)s → %(new)s")
 

@@ -88,7 +88,7 @@ def _say_deed(task: Task) -> str:
         "when": _say_period(task),
         "goal": gettext(_GOALS[goal + fed]) % places,
         "counting": gettext(_COUNTING[task.mode + fed]) % places,
-        "tiers": written.all_of(map(say_tier, task.tiers)) if task.tiers else say_points(0),
+        "tiers": written.one_and_another(map(say_tier, task.tiers)) if task.tiers else say_points(0),
         "reward": say_points(task.points),
         "run": _say_run(task),
     }

@@ -5,14 +5,12 @@ Pure. Types were checked when the documents were read (`reading`); this is about
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 from apps.tasks.config import limits
 from apps.tasks.config.condition_rows import note_wrong_type
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Configuration, EventType, UserList
 from apps.tasks.config.faults import PARTS, Fault, Inspection
 from apps.tasks.config.references import Known, inspect_order, inspect_references
-from apps.tasks.config.task_rules import check_length, check_range, inspect_task
+from apps.tasks.config.task_rules import check_length, check_range, check_span, inspect_task
 from apps.tasks.config.values import is_of_type
 
 _MOST = {TASK: limits.MAX_TASKS, ATTRIBUTE: limits.MAX_ATTRIBUTES, EVENT: limits.MAX_EVENTS, LIST: limits.MAX_LISTS}
@@ -23,10 +21,8 @@ def validate(
     live: Configuration | None = None,
     *,
     event_retention_s: int = limits.EVENT_RETENTION_S,
-    contents: Container[str] | None = None,
 ) -> list[Fault]:
-    """All faults and warnings. With `live` (what is published now) also those of the change itself; with `contents` (the SHA-256 of
-    every list's contents that are stored) also lists whose uids are nowhere."""
+    """All faults and warnings. With `live` (what is published now) also those of the change itself."""
     found: list[Fault] = []
     for kind, most in _MOST.items():
         count = len(configuration.of_kind(kind))
@@ -38,8 +34,6 @@ def validate(
         _inspect_event(name, event, Inspection(found, PARTS[EVENT], name))
     for name, user_list in configuration.lists.items():
         _inspect_list(name, user_list, Inspection(found, PARTS[LIST], name))
-        if contents is not None and user_list.sha256 not in contents:
-            Inspection(found, PARTS[LIST], name).note("contents_missing", "sha256")
     known = Known(configuration)
     for code, task in configuration.tasks.items():
         at = Inspection(found, PARTS[TASK], code)
@@ -48,7 +42,7 @@ def validate(
         inspect_task(task, at, event_retention_s)
         if not task.archived:
             inspect_references(task, known, at)
-    inspect_order(configuration.tasks.values(), found)
+    inspect_order(configuration.tasks, live.tasks if live is not None else {}, found)
     if live is not None:
         _inspect_change(live, configuration, found)
     return found
@@ -64,7 +58,7 @@ def _check_name(key: str, name: str, at: Inspection) -> None:
 def _inspect_attribute(key: str, attribute: Attribute, at: Inspection) -> None:
     _check_name(key, attribute.name, at)
     check_length(at, attribute.description, limits.MAX_CHARACTERS["description"], "description")
-    check_range(at, attribute.ttl_s, 1, limits.MAX_TTL_S, "ttl_s")
+    check_span(at, attribute.ttl_s, 1, limits.MAX_TTL_S, "ttl_s")
     if attribute.default is not None and not is_of_type(attribute.default, attribute.type):
         note_wrong_type(at.inside("default"), attribute.name, attribute.type, attribute.default)
 

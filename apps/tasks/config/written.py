@@ -111,11 +111,16 @@ def together(clauses: Iterable[str]) -> str:
     return _listed(list(clauses), gettext("%(clauses)s and %(item)s"))
 
 
+def one_and_another(phrases: Iterable[str]) -> str:
+    """Phrases that say one thing each: 10 points at 3 and 30 points at 7."""
+    return _listed(list(phrases), gettext("%(phrases)s and %(item)s"))
+
+
 def _listed(items: list[str], pair: str) -> str:
     if len(items) < 2:
         return "".join(items)
     before = gettext(", ").join(items[:-1])
-    return pair % {"items": before, "clauses": before, "item": items[-1]}
+    return pair % {"items": before, "clauses": before, "phrases": before, "item": items[-1]}
 
 
 def in_turn(clauses: Iterable[str]) -> str:

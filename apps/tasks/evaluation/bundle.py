@@ -17,8 +17,9 @@ from apps.tasks.config.bundle_document import SCHEMA, BundleDocument, PublishedT
 from apps.tasks.config.documents import USER_ZONE, WHOLE, Period
 from apps.tasks.evaluation.attributes import NotOfType, Registry
 from apps.tasks.evaluation.conditions import BadCondition, Groups, compile_groups
-from apps.tasks.evaluation.periods import Clock, UnknownZone, Window, clock_of, zone_named
+from apps.tasks.evaluation.periods import Clock, PeriodOfTime, UnknownZone, Window, clock_of, zone_named
 from apps.tasks.evaluation.release import Members, Share
+from apps.tasks.evaluation.user_periods import period_from_key
 
 
 class BadBundle(ValueError):
@@ -42,6 +43,12 @@ class RulesInUse:
     clock: Clock | None
     before: int = 0
 
+    def period_named(self, key: str) -> PeriodOfTime:
+        """The period of these rules that has this key; one without bounds when none has it."""
+        if self.clock is None:
+            return period_from_key(key) or PeriodOfTime(key, None, None)
+        return self.clock.period_named(key)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveTask:
@@ -61,6 +68,8 @@ class LiveTask:
     has_relations: bool
     """Whether it depends on other tasks of the user."""
     has_caps: bool
+    needs_records: bool
+    """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
     """Whether a reward of an earlier period may still be claimed."""
 
@@ -171,6 +180,7 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
     caps = task.caps
     in_use = _in_use(rules_of(task), task, slots)
     kept = tuple(_in_use(rules, task, slots, rules.before) for rules in task.kept)
+    has_relations = bool(task.prerequisites or task.exclusive_group or task.sequence)
     return LiveTask(
         number=task.number,
         code=task.code,
@@ -182,7 +192,8 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
         kept=kept,
         groups=compile_groups(task.conditions, registry),
         share=share,
-        has_relations=bool(task.prerequisites or task.exclusive_group or task.sequence),
+        has_relations=has_relations,
+        needs_records=has_relations or bool(kept) or in_use.is_streak or in_use.accept_first or in_use.clock is None,
         has_caps=any(cap is not None for cap in (caps.per_user, caps.total, caps.per_period, caps.points_budget)),
         may_be_claimed_later=any(rules.by_claim and rules.rules.claim.grace_s for rules in (in_use, *kept)),
     )

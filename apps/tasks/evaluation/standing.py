@@ -12,7 +12,7 @@ from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle, LiveTask, RulesInUse, clock_in
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, UnknownZone
 from apps.tasks.evaluation.release import bucket_of
-from apps.tasks.evaluation.user_periods import period_from_key, user_period_at
+from apps.tasks.evaluation.user_periods import user_period_at
 from workers.protocol import CLAIMED, COMPLETED, Snapshot, TaskRecord
 
 ZONE_ATTRIBUTE = "zone"
@@ -151,7 +151,7 @@ class User:
         for rules in (*task.kept, task.in_use):
             if rules.before and record.revision >= rules.before:
                 continue
-            period = period_from_key(record.period) if rules.clock is None else rules.clock.period_named(record.period)
-            if period is not None and (period.starts_at is not None or rules.rules.period.kind == "once"):
+            period = rules.period_named(record.period)
+            if period.starts_at is not None or rules.rules.period.kind == "once":
                 return rules, period
         return None
