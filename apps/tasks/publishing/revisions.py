@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
-from django.db import transaction
 from django.utils import timezone
 
 from apps.tasks.config.compile import compile_bundle, etag_of
