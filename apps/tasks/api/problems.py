@@ -149,7 +149,7 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             reasons = [reason_answer(reason) for reason in error.reasons]
             return Problem("not_eligible", " ".join(reason.text for reason in reasons), reasons=reasons)
         case NotKnownYet():
-            log.warning("an API request came before tasks and keys could be read", extra={"error": error})
+            log.warning("an API request came before tasks or keys could be read", extra={"error": error})
             return Problem("not_ready", _("Tasks and API keys could not be read yet."), headers={"Retry-After": "1"})
         case DatabaseError():
             log.warning("a database error in an API request", extra={"error": error})
