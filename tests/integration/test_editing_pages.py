@@ -197,3 +197,17 @@ def test_an_archived_task_stands_in_no_list_unless_it_is_asked_for(client: Clien
     assert f"/task/{live.code}/" not in client.get(f"/admin/tasks/task/?q={live.code}").content.decode()
     assert f"/task/{live.code}/" in client.get(f"/admin/tasks/task/?q={live.code}&state=archived").content.decode()
     assert live_configuration().tasks[live.code].archived
+
+
+def test_many_tasks_are_archived_at_once_in_the_draft_with_a_row_for_each_in_the_audit_log(client: Client) -> None:
+    from apps.tasks.models import AuditEntry
+
+    mark = secrets.token_hex(4)
+    publish_tasks(*(task(f"old-{mark}-{number}") for number in range(3)))
+    numbers = list(Task.objects.filter(code__startswith=f"old-{mark}").values_list("pk", flat=True))
+
+    client.post("/admin/tasks/task/", {"action": "archive_in_draft", "_selected_action": numbers})
+
+    assert all(drafted(f"old-{mark}-{number}").archived for number in range(3))
+    assert not any(live_configuration().tasks[f"old-{mark}-{number}"].archived for number in range(3))
+    assert AuditEntry.objects.filter(action="save", key__startswith=f"old-{mark}").count() == 3
