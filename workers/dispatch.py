@@ -142,7 +142,8 @@ class Dispatch:
                 places, group, stamps = zip(*reads[start : start + self._group_size], strict=True)
                 request = self._new_request(READ, group, client, node, now)
                 request.gather, request.places = gather, places
-                self._enter(request)
+                self.table[request.request_id] = request
+                self._users_waiting += len(group)
                 self._set_out(request, (reason, waits, max(stamps)), now)
         for place, uid in alone:
             request = self._new_request(READ, [uid], client, node, now)
@@ -163,7 +164,8 @@ class Dispatch:
         if self.servers.master.is_down:
             self._replies.fail(request, MasterDown(self.servers.master.sentence))
             return
-        self._enter(request)
+        self.table[request.request_id] = request
+        self._users_waiting += 1
         request.event_id = event_id
         request.payload = payload
         if kind == CLEAR:
@@ -186,10 +188,6 @@ class Dispatch:
 
     def _refuse_overload(self, request: Request) -> None:
         self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
-
-    def _enter(self, request: Request) -> None:
-        self.table[request.request_id] = request
-        self._users_waiting += len(request.uids)
 
     def _forward(self, request: Request, node: str, event_id: str, payload: bytes, now: float) -> None:
         """Hand a write to the DBSvr that owns its user. What came from there is never handed back."""
@@ -218,11 +216,12 @@ class Dispatch:
         if self._users_waiting >= self._settings.backlog:
             self._refuse_overload(request)
             return
-        self._enter(request)
-        writes = request.client.writes
-        write = writes.get(request.uids[0]) if writes else None
+        self.table[request.request_id] = request
+        self._users_waiting += 1
+        uid, writes = request.uids[0], request.client.writes
+        write = writes.get(uid) if writes else None
         if write is None:
-            self._set_out(request, self._way(request.uids[0], now), now)
+            self._set_out(request, self._way(uid, now), now)
             return
         # Sent after a write on the same connection: it must not overtake it (INV 2).
         write.followers = write.followers or []
@@ -247,7 +246,7 @@ class Dispatch:
     def _set_out(self, request: Request, way: Way, now: float) -> None:
         """A read, or a group of them, takes its way."""
         reason, request.waits_for_replication, request.stamp = way
-        if reason in MASTERS_ALONE:
+        if reason is not None and reason in MASTERS_ALONE:
             request.accept_number = -1  # nor is it for storing (INV 8)
             if self.servers.master.is_down:
                 self._close(request)

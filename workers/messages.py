@@ -30,6 +30,7 @@ NEVER_MS = 2**63
 MOST_USERS = 64
 """In one ticket: so that a few groups do not fill a stock queue."""
 _FORMS = [struct.Struct(f"<IIQQQ{users}Q") for users in range(MOST_USERS + 1)]
+_PACK, _UNPACK = [form.pack for form in _FORMS], [form.unpack for form in _FORMS]
 _HEAD_BYTES = _FORMS[0].size
 _UID_BYTES = _FORMS[1].size - _HEAD_BYTES
 MAX_TICKET_BYTES = _FORMS[-1].size
@@ -47,7 +48,7 @@ class Ticket(NamedTuple):
 
 
 def encode_ticket(run_id: int, generation: int, request_id: int, stamp: int, expires_at_ms: int, uids: Sequence[int]) -> bytes:
-    return _FORMS[len(uids)].pack(run_id, generation, request_id, stamp, expires_at_ms, *uids)
+    return _PACK[len(uids)](run_id, generation, request_id, stamp, expires_at_ms, *uids)
 
 
 def decode_ticket(message: bytes) -> Ticket | None:
@@ -55,8 +56,8 @@ def decode_ticket(message: bytes) -> Ticket | None:
     size = len(message)
     if not _HEAD_BYTES < size <= MAX_TICKET_BYTES or size % _UID_BYTES:
         return None
-    run_id, generation, request_id, stamp, expires_at_ms, *uids = _FORMS[(size - _HEAD_BYTES) // _UID_BYTES].unpack(message)
-    return Ticket(run_id, generation, request_id, stamp, expires_at_ms, tuple(uids))
+    fields = _UNPACK[(size - _HEAD_BYTES) // _UID_BYTES](message)
+    return Ticket(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5:])
 
 
 def ticket_bytes(tickets: int, users: int) -> int:
