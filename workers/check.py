@@ -22,8 +22,8 @@ from workers.database import (
     replica_faults,
     replication_health,
 )
-from workers.lanes import LANE_CAPACITY
-from workers.messages import TICKET
+from workers.lanes import LANE_BYTES
+from workers.messages import MAX_TICKET_BYTES
 from workers.process import Exit
 from workers.revisions import newest_revision
 
@@ -58,8 +58,7 @@ def _lines(prefix: str, value: object) -> Iterator[str]:
 
 def _kernel() -> Iterator[Finding]:
     """What a queue may hold. The stock limits are enough."""
-    needed = 2 * LANE_CAPACITY * TICKET.size
-    for name, wanted, what in (("msgmnb", needed, "bytes in a queue"), ("msgmax", TICKET.size, "bytes in a message")):
+    for name, wanted, what in (("msgmnb", 2 * LANE_BYTES, "bytes in a queue"), ("msgmax", MAX_TICKET_BYTES, "bytes in a message")):
         try:
             limit = int(Path(f"/proc/sys/kernel/{name}").read_text())
         except (OSError, ValueError) as error:

@@ -97,7 +97,7 @@ class Commands:
     def _get(self, client: Client, words: Words, now: float) -> None:
         if len(words) != 3:
             raise BadArgument("usage: TASK.GET uid node")
-        self._dispatch.accept_reads(client, (parse_uid(words[1]),), parse_node(words[2]), now)
+        self._dispatch.accept_read(client, parse_uid(words[1]), parse_node(words[2]), now)
 
     def _mget(self, client: Client, words: Words, now: float) -> None:
         if not 3 <= len(words) <= 2 + MAX_BATCH_UIDS:

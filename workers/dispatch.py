@@ -11,7 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,9 @@ from workers.lanes import Lanes
 from workers.lost_writes import AcknowledgedWrite
 from workers.messages import (
     MASTER_ONLY,
+    MOST_USERS,
     NEVER_MS,
+    NOT_NOW,
     ClearTurn,
     Down,
     Endpoints,
@@ -61,7 +63,12 @@ if TYPE_CHECKING:
     from workers.clients import Client
     from workers.worker_links import WorkerLink
 
+Way: TypeAlias = "tuple[str | None, bool, int]"
+"""How a read goes: why it is the master's, or None; then, whether it must wait for replication; and the stamp."""
 RETRY_AFTER_MS = 50
+MASTERS_ALONE = ("fresh_start", "not_owner", "in_flight")
+"""Reasons for which no replica may answer, however long one waits, and no node may keep the answer (INV 8): nobody knows whose trail it
+would be on, or what will come of the write that is under way."""
 LOCKED_AGAIN_S = 0.02
 LOST_AFTER_S = 5.0
 """So long after its time is over a queued write must have been decided, or its ticket was lost."""
@@ -99,8 +106,11 @@ class Dispatch:
         self.bundles = Bundles(shelf, self.counts.errors, log)
         self.table: dict[int, Request] = {}
         """All requests without an outcome, by id, in order of arrival."""
+        self._users_waiting = 0
+        """For how many users they are."""
         self._last_request_id = 0
         self._deadline_s = settings.deadline_ms / 1000
+        self._group_size = min(MOST_USERS, settings.batch)
         self._links = WorkerLinks(self._end_turn)
         self.time = Timekeeper(self.servers, self.users, self._links, self.counts, keep_lost, log)
         self._unwelcomed: WorkerLink | None = None
@@ -115,39 +125,43 @@ class Dispatch:
 
     # -- from clients
 
-    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather | None = None) -> None:
-        """One read for each user; answered together with a `gather`, else one after the other. `node` may keep a copy."""
-        table, expires_at_ms = self.table, int((now + self._deadline_s) * 1000)
+    def accept_read(self, client: Client, uid: int, node: str, now: float) -> None:
+        """A read by itself. `node` may keep a copy."""
+        request = self._new_request(READ, [uid], client, node, now)
+        client.pending.append(request)
+        self._begin_read(request, now)
+
+    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather) -> None:
+        """Reads that are answered together. Those that go the same way travel together, too."""
+        room = self._settings.backlog - self._users_waiting
+        alike: dict[tuple[str | None, bool], list[tuple[int, int, int]]] = {}
+        alone: list[tuple[int, int]] = []
         for place, uid in enumerate(uids):
-            self._last_request_id += 1
-            request = Request(self._last_request_id, READ, uid, client, now, expires_at_ms)
-            if gather is None:
-                client.pending.append(request)
+            if place >= room or (client.writes and uid in client.writes):
+                alone.append((place, uid))
             else:
-                request.gather, request.place = gather, place
-            if len(table) >= self._settings.backlog:
-                self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
-                continue
-            table[request.request_id] = request
-            request.node = node
-            request.accept_number = self.users.accept_number
-            write = client.writes.get(uid) if client.writes else None
-            if write is not None:
-                # Sent after a write on the same connection: it must not overtake it (INV 2).
-                write.followers = write.followers or []
-                write.followers.append(request)
-                request.accept_number = -1  # nor be stored (INV 8)
-            else:
-                self._route(request, now)
+                reason, waits, stamp = self._way(uid, now)
+                alike.setdefault((reason, waits), []).append((place, uid, stamp))
+        for (reason, waits), reads in alike.items():
+            for start in range(0, len(reads), self._group_size):
+                places, group, stamps = zip(*reads[start : start + self._group_size], strict=True)
+                request = self._new_request(READ, group, client, node, now)
+                request.gather, request.places = gather, places
+                self.table[request.request_id] = request
+                self._users_waiting += len(group)
+                self._set_out(request, (reason, waits, max(stamps)), now)
+        for place, uid in alone:
+            request = self._new_request(READ, [uid], client, node, now)
+            request.gather, request.places = gather, [place]
+            self._begin_read(request, now)
 
     def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
-        self._last_request_id += 1
-        request = Request(self._last_request_id, kind, uid, client, now, int((now + self._deadline_s) * 1000))
+        request = self._new_request(kind, [uid], client, node, now)
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
-        if len(self.table) + len(self.forwarding) >= self._settings.backlog:
-            self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
+        if self._users_waiting + len(self.forwarding) >= self._settings.backlog:
+            self._refuse_overload(request)
             return
         if not self.pair.ownership.is_alone and self.pair.ownership.rows and not self.pair.is_ours(uid):
             self._forward(request, node, event_id, payload, now)
@@ -156,7 +170,7 @@ class Dispatch:
             self._replies.fail(request, MasterDown(self.servers.master.sentence))
             return
         self.table[request.request_id] = request
-        request.node = node
+        self._users_waiting += 1
         request.event_id = event_id
         request.payload = payload
         if kind == CLEAR:
@@ -170,6 +184,15 @@ class Dispatch:
         self.users.accept_write(uid, now)
         if self.servers.master.is_ready:
             self._hand_over(request)
+
+    def _new_request(self, kind: str, uids: Sequence[int], client: Client, node: str, now: float) -> Request:
+        self._last_request_id += 1
+        request = Request(self._last_request_id, kind, uids, client, node, now, int((now + self._deadline_s) * 1000))
+        request.accept_number = self.users.accept_number
+        return request
+
+    def _refuse_overload(self, request: Request) -> None:
+        self._replies.fail(request, Overloaded(f"too many requests wait, retry after {RETRY_AFTER_MS} ms"))
 
     def _forward(self, request: Request, node: str, event_id: str, payload: bytes, now: float) -> None:
         """Hand a write to the DBSvr that owns its user. What came from there is never handed back."""
@@ -188,37 +211,57 @@ class Dispatch:
         if request.client.writes.get(request.uid) is request:
             del request.client.writes[request.uid]
         followers, request.followers = request.followers or (), None
+        now = time.monotonic()
         for follower in followers:
             if not follower.answered:
-                self._route(follower, time.monotonic())
+                self._set_out(follower, self._way(follower.uid, now), now)
 
-    def _route(self, request: Request, now: float) -> None:
-        uid, users = request.uid, self.users
-        reason: str | None = None
-        if not self.servers.base:
-            reason = "fresh_start"
-            request.accept_number = -1  # not for storing: nobody knows yet whose trail it would be on (INV 8)
-        elif not self.pair.is_whole and not self._may_use_replicas(uid):
-            reason = "not_owner"
+    def _begin_read(self, request: Request, now: float) -> None:
+        """The read of one user."""
+        if self._users_waiting >= self._settings.backlog:
+            self._refuse_overload(request)
+            return
+        self.table[request.request_id] = request
+        self._users_waiting += 1
+        uid, writes = request.uids[0], request.client.writes
+        write = writes.get(uid) if writes else None
+        if write is None:
+            self._set_out(request, self._way(uid, now), now)
+            return
+        # Sent after a write on the same connection: it must not overtake it (INV 2).
+        write.followers = write.followers or []
+        write.followers.append(request)
+        request.accept_number = -1  # nor be stored (INV 8)
+
+    def _way(self, uid: int, now: float) -> Way:
+        servers, users = self.servers, self.users
+        if not servers.base:
+            return "fresh_start", False, 0
+        if not self.pair.is_whole and not self._may_use_replicas(uid):
+            return "not_owner", False, 0
+        if users.is_in_flight(uid):
+            return "in_flight", False, 0
+        stamp = users.stamp(uid)
+        if stamp <= servers.best_replica_tick:
+            self.counts.reads_safe += 1
+            return None, False, stamp
+        reason = servers.master_reason(stamp, users.recorded_stamp(uid) == stamp, now)
+        return reason, reason is None, stamp
+
+    def _set_out(self, request: Request, way: Way, now: float) -> None:
+        """A read, or a group of them, takes its way."""
+        reason, request.waits_for_replication, request.stamp = way
+        if reason is not None and reason in MASTERS_ALONE:
             request.accept_number = -1  # nor is it for storing (INV 8)
-        elif users.is_in_flight(uid):
-            reason = "in_flight"
-            request.accept_number = -1  # whatever comes of the write, this answer is not for storing (INV 8)
-        else:
-            # Before the database is read: a write in between must find it on the trail (INV 9).
-            self.trails.note(uid, request.node, now)
-            request.stamp = users.stamp(uid)
-            if request.stamp <= self.servers.best_replica_tick:
-                self.counts.reads_safe += 1
-            else:
-                reason = self._master_reason(request, now)
-                request.waits_for_replication = reason is None
-        if reason is not None and self.servers.master.is_down:
-            if reason in ("in_flight", "fresh_start", "not_owner"):
+            if self.servers.master.is_down:
                 self._close(request)
                 self._replies.fail(request, MasterDown(self.servers.master.sentence))
                 return
-            reason, request.waits_for_replication = None, True  # a replica that catches up can still answer it
+        else:
+            # Before the database is read: a write in between must find it on the trail (INV 9).
+            self.trails.note(request.uids, request.node, now)
+            if reason is not None and self.servers.master.is_down:
+                reason, request.waits_for_replication = None, True  # a replica that catches up can still answer it
         self._send_read(request, reason, now)
 
     def _may_use_replicas(self, uid: int) -> bool:
@@ -237,15 +280,15 @@ class Dispatch:
                 self._links.wake(MASTER)
             else:
                 self.lanes.replica.put(request, message_type(request.stamp, self.servers.base), now)
-                self._wake_for_replica_lane()
+                if not self._replica_lane_was_fed:
+                    self._wake_for_replica_lane()
         except QueueGone:
             self._mend_queues(now)
 
     def _wake_for_replica_lane(self) -> None:
-        if not self._replica_lane_was_fed:
-            self._replica_lane_was_fed = True
-            for name in self.servers.replicas:
-                self._links.wake(name)
+        self._replica_lane_was_fed = True
+        for name in self.servers.replicas:
+            self._links.wake(name)
 
     def _hand_over(self, request: Request) -> None:
         """Give a write to the master's worker, at the end of this turn."""
@@ -259,7 +302,7 @@ class Dispatch:
             if self._to_hand_over:
                 self._hand_over_now(time.monotonic())
             # Reads that a worker has taken count in the lane; whether the master is to help is for the kernel to say.
-            if was_fed and len(self.lanes.replica) > self._settings.spill_depth < self.lanes.query_depth():
+            if was_fed and self.lanes.replica.users_sent > self._settings.spill_depth < self.lanes.query_depth():
                 self._links.wake(MASTER)
         except QueueGone:
             self._mend_queues(time.monotonic())
@@ -405,23 +448,36 @@ class Dispatch:
             frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
             self.time.note_tick(link, frame.generation, frame.tick, now)
-            counts.read_batches[server].add(len(frame.answers))
             by_master, reason = server == MASTER, None
-            give_snapshot, written_since = self._replies.give_snapshot, self.users.written_since
-            is_whole, is_sure, boot = self.pair.is_whole, self.pair.is_sure, boottime()
-            answered = []
-            for request_id, body in frame.answers:
-                request = table.pop(request_id, None)
+            give_snapshots, written_since = self._replies.give_snapshots, self.users.written_since
+            unsure, boot = None if self.pair.is_whole else self.pair.unsure, boottime()
+            answered, users = [], 0
+            for request_id, bodies in frame.answers:
+                request = table.get(request_id)
                 if request is None:
                     continue
                 if request.lane is not None:
                     request.lane.take(request)
+                if NOT_NOW in bodies:
+                    # It met a lock of another DBSvr's: again in a moment. The others of its group do not wait for that.
+                    request.reason = request.reason or "handed_back"
+                    asyncio.get_running_loop().call_later(LOCKED_AGAIN_S, self._read_again, request)
+                    if not any(bodies):
+                        continue
+                    request, bodies = request.split_off(bodies)
+                else:
+                    del table[request_id]
+                users += len(bodies)
                 if by_master:
                     reason = request.reason or "spill"
-                storable = not written_since(request.uid, request.accept_number) and (is_whole or is_sure(request.uid, boot))
-                give_snapshot(request, body, server, reason, storable)
+                unstorable = written_since(request.uids, request.accept_number)
+                if unsure is not None:
+                    unstorable |= unsure(request.uids, boot)
+                give_snapshots(request, bodies, server, reason, unstorable)
                 answered.append(request)
-            counts.reads_by_server[server] += len(answered)
+            self._users_waiting -= users
+            counts.read_batches[server].add(users)
+            counts.reads_by_server[server] += users
             if by_master:
                 counts.note_master_reads(answered, now)
             else:
@@ -430,11 +486,7 @@ class Dispatch:
             request = table.get(request_id)
             if request is not None and (lane := request.lane) is not None and (lane is self.lanes.replica or reason == "handed_back"):
                 lane.take(request)  # its ticket was taken, so none is left behind
-                if lane is self.lanes.master:
-                    # It met a lock of another DBSvr's: again in a moment.
-                    asyncio.get_running_loop().call_later(LOCKED_AGAIN_S, self._read_again, request)
-                else:
-                    self._send_read(request, reason, now)
+                self._send_read(request, reason if lane is self.lanes.replica else request.reason, now)
 
     def _read_again(self, request: Request) -> None:
         if request.request_id in self.table and request.lane is None:
@@ -514,7 +566,7 @@ class Dispatch:
                 self._replies.give_json(each, answer)
         for follower in followers:
             if follower.kind == READ and not follower.answered:
-                self._route(follower, now)
+                self._set_out(follower, self._way(follower.uid, now), now)
 
     # -- from the timer
 
@@ -572,8 +624,8 @@ class Dispatch:
         return self._master_reason(request, now) if self.servers.master.is_ready else None
 
     def _master_reason(self, request: Request, now: float) -> str | None:
-        is_recorded = self.users.recorded_stamp(request.uid) == request.stamp
-        return self.servers.master_reason(request.stamp, is_recorded, now)
+        recorded_stamp, stamp = self.users.recorded_stamp, request.stamp
+        return self.servers.master_reason(stamp, any(recorded_stamp(uid) == stamp for uid in request.uids), now)
 
     def _offer_clear_turn(self, now: float) -> None:
         """Deletions come last: when nothing else waits, or when the oldest has waited past its limit (INV 7)."""
@@ -586,7 +638,7 @@ class Dispatch:
             self._links.wake(MASTER)
 
     def _time_out(self, request: Request, now: float) -> None:
-        self.counts.deadline_misses[request.kind] += 1
+        self.counts.deadline_misses[request.kind] += len(request.uids)
         if request.kind == READ:
             self._close(request)
             self._replies.fail(request, TimedOut("no server answered in time"))
@@ -646,7 +698,8 @@ class Dispatch:
             self._send_read(request, "aged", now)
 
     def _close(self, request: Request) -> None:
-        self.table.pop(request.request_id, None)
+        if self.table.pop(request.request_id, None) is not None:
+            self._users_waiting -= len(request.uids)
         if request.lane is not None:
             request.lane.take(request)
 

@@ -108,30 +108,32 @@ class FrontCounts:
         """The master has answered these, in one batch."""
         add = self.master_latency.add
         for request in requests:
-            self.reads_by_reason[request.reason or "spill"] += 1
-            add((now - request.arrived) * 1000)
+            users = len(request.uids)
+            self.reads_by_reason[request.reason or "spill"] += users
+            add((now - request.arrived) * 1000, users)
 
     def note_replica_reads(self, requests: list[Request], tick: int | None, now: float) -> None:
         """A replica that showed `tick` has answered these; None: a tick of another generation. Called for every such batch: cheap."""
         at_once, margins = self._at_once.add, self._margins
         for request in requests:
+            users = len(request.uids)
             if tick is not None:
                 margin = tick - request.stamp
                 if margin >= 0:
                     bits = margin.bit_length()
-                    margins[bits if bits <= MARGIN_BITS else -1] += 1
-                    self._margin_sum += margin
+                    margins[bits if bits <= MARGIN_BITS else -1] += users
+                    self._margin_sum += margin * users
                 else:
-                    self.reads_short += 1
+                    self.reads_short += users
             ms = (now - request.arrived) * 1000
             if request.waits_for_replication:
                 shown_at = self.shown.at(request.stamp)
                 worker_ms = 0.0 if shown_at is None else min(ms, (now - shown_at) * 1000)
-                self._replication_part.add(ms - worker_ms)
-                self._worker_part.add(worker_ms)
-                self._waited.add(ms)
+                self._replication_part.add(ms - worker_ms, users)
+                self._worker_part.add(worker_ms, users)
+                self._waited.add(ms, users)
             else:
-                at_once(ms)
+                at_once(ms, users)
 
     def turn(self, now: float) -> None:
         for latencies in (self._at_once, self._waited, self.master_latency, self.write_latency):

@@ -97,7 +97,7 @@ def _queue(depth: int, lanes: list[Lane], now: float) -> dict[str, Any]:
     arrivals = [at for lane in lanes if (at := lane.oldest_arrival()) is not None]
     return {
         "depth": depth,
-        "backlog": sum(len(lane.line) for lane in lanes),
+        "backlog": sum(lane.users_in_line for lane in lanes),
         "oldest_ms": round((now - min(arrivals)) * 1000, 3) if arrivals else 0.0,
     }
 

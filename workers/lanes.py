@@ -5,13 +5,13 @@ Leans on `queues` for the kernel's part and on `requests.Lane` for one lane. Dec
 
 from __future__ import annotations
 
-from workers.messages import MASTER_ONLY
+from workers.messages import MASTER_ONLY, ticket_bytes
 from workers.queues import QueueGone, Queues
 from workers.requests import CLEAR, FINISH, Lane, Request
 
-LANE_CAPACITY = 190
-"""Two lanes of tickets of 40 bytes fit into a stock queue of 16 KiB (409 tickets)."""
-ALL = 10 * LANE_CAPACITY
+LANE_BYTES = ticket_bytes(190, 190)
+"""Two lanes fit into a stock queue of 16 KiB, with room for some stale tickets. The same as 190 requests of one user, or 15 of 60."""
+ALL = 100_000
 
 
 class Lanes:
@@ -19,10 +19,10 @@ class Lanes:
         """Makes the queues; whatever an older run left under these keys is gone."""
         self.queue_key = queue_key
         self.run_id = run_id
-        self.finish = Lane(FINISH, 2 * LANE_CAPACITY)
-        self.clear = Lane(CLEAR, 2 * LANE_CAPACITY)
-        self.master = Lane("master", LANE_CAPACITY)
-        self.replica = Lane("replica", LANE_CAPACITY, ticket_life_ms=age_limit_ms)
+        self.finish = Lane(FINISH, 2 * LANE_BYTES)
+        self.clear = Lane(CLEAR, 2 * LANE_BYTES)
+        self.master = Lane("master", LANE_BYTES)
+        self.replica = Lane("replica", LANE_BYTES, ticket_life_ms=age_limit_ms)
         self._stale_tickets = 0
         self.open()
 
@@ -57,14 +57,14 @@ class Lanes:
         return False
 
     def depths(self) -> dict[str, int]:
-        """How many messages wait in each queue, as far as the kernel knows."""
+        """How many users wait in each queue, as far as the kernel knows."""
         try:
             return self._depths()
         except QueueGone:
             return {"finish": 0, "query": 0, "clear": 0}
 
     def query_depth(self) -> int:
-        """How many reads wait in the kernel's queue. Raises QueueGone."""
+        """Reads of how many users wait in the kernel's queue. Raises QueueGone."""
         return self._queues.query.depth()
 
     def set_generation(self, generation: int) -> None:

@@ -22,6 +22,7 @@ from workers.front_link import FrontGone, local_socket_path
 from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import (
     MASTER_ONLY,
+    NOT_NOW,
     ClearTurn,
     Down,
     GiveSegment,
@@ -214,9 +215,10 @@ class _Life:
     def _read(self) -> bool:
         query, batch = self._queues.query, self._settings.batch
         tickets = query.drain(self._run_id, MASTER_ONLY, batch)
-        if len(tickets) < batch and query.depth() > self._settings.spill_depth:
+        room = batch - sum(len(ticket.uids) for ticket in tickets)
+        if room > 0 and query.depth() > self._settings.spill_depth:
             # The replicas are busy or gone: help with theirs, oldest first.
-            tickets += query.drain(self._run_id, 0, batch - len(tickets))
+            tickets += query.drain(self._run_id, 0, room)
         self._last_read_at = time.monotonic()
         if not tickets:
             return False
@@ -226,21 +228,19 @@ class _Life:
         now = now_ms()
         due = [ticket for ticket in tickets if ticket.expires_at_ms > now]
         expired = [ticket.request_id for ticket in tickets if ticket.expires_at_ms <= now]
-        answers: list[tuple[int, bytes]] = []
-        handed_back: list[int] = []
         tick = 0
         is_sure, boot = self._ownership.is_sure, boottime()
-        sure = {ticket.uid for ticket in due if is_sure(ticket.uid, boot)}
-        unsure = {ticket.uid for ticket in due} - sure
+        uids = {uid for ticket in due for uid in ticket.uids}
+        sure = {uid for uid in uids if is_sure(uid, boot)}
+        unsure = uids - sure
         snapshots: dict[int, bytes] = {}
         if sure:
             _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure)
         if unsure:
             tick, more = self._read_by_lock(sorted(unsure), tick)
             snapshots |= more
-            handed_back = [ticket.request_id for ticket in due if ticket.uid not in snapshots]
-        answers = [(ticket.request_id, snapshots[ticket.uid]) for ticket in due if ticket.uid in snapshots]
-        self._link.hold(Reads(self._batches.generation, tick, answers, expired, handed_back))
+        answers = [(ticket.request_id, [snapshots.get(uid, NOT_NOW) for uid in ticket.uids]) for ticket in due]
+        self._link.hold(Reads(self._batches.generation, tick, answers, expired, []))
         return True
 
     def _read_by_lock(self, uids: list[int], tick: int) -> tuple[int, dict[int, bytes]]:

@@ -1,12 +1,14 @@
 """What a front and its workers say to each other on one host.
 
-Two ways: *tickets*, fixed-size messages that stand for a request in a SysV queue, and *frames*, which carry everything of
+Two ways: *tickets*, small messages that stand for a request in a SysV queue, and *frames*, which carry everything of
 any size over the local socket. Pure: bytes in, values out.
 
-A ticket, 40 bytes little-endian; its message type says who may take it, the rest proves it:
+A ticket, little-endian; its message type says who may take it, the rest proves it:
 
     0        4        8                16               24               32               40
-    | run id | gener. | request id     | uid            | stamp          | expires at, ms |
+    | run id | gener. | request id     | stamp          | expires at, ms | uid            | …
+
+A write has one uid, and a read as many as travel in its group: up to MOST_USERS.
 
 `expires_at_ms` is CLOCK_MONOTONIC, which all processes of one host share. A frame is its length (4 bytes, little-endian)
 and a MessagePack array whose first element names it.
@@ -15,7 +17,8 @@ and a MessagePack array whose first element names it.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,26 +26,48 @@ MASTER_ONLY = 2**31 - 1
 """The message type of reads that only the master may answer; also the largest that a queue takes."""
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
-TICKET = struct.Struct("<IIQQQQ")
 NEVER_MS = 2**63
+MOST_USERS = 64
+"""In one ticket: so that a few groups do not fill a stock queue."""
+_FORMS = [struct.Struct(f"<IIQQQ{users}Q") for users in range(MOST_USERS + 1)]
+_PACK, _UNPACK = [form.pack for form in _FORMS], [form.unpack for form in _FORMS]
+_HEAD_BYTES = _FORMS[0].size
+_UID_BYTES = _FORMS[1].size - _HEAD_BYTES
+MAX_TICKET_BYTES = _FORMS[-1].size
 
 
 class Ticket(NamedTuple):
+    """`stamp`: the largest of its users'."""
+
     run_id: int
     generation: int
     request_id: int
-    uid: int
     stamp: int
     expires_at_ms: int
+    uids: tuple[int, ...]
 
 
-encode_ticket = TICKET.pack
-"""The fields of Ticket, in their order."""
+def encode_ticket(run_id: int, generation: int, request_id: int, stamp: int, expires_at_ms: int, uids: Sequence[int]) -> bytes:
+    return _PACK[len(uids)](run_id, generation, request_id, stamp, expires_at_ms, *uids)
 
 
 def decode_ticket(message: bytes) -> Ticket | None:
     """The ticket in a queue message; None for anything that no front of ours can have sent."""
-    return Ticket._make(TICKET.unpack(message)) if len(message) == TICKET.size else None
+    size = len(message)
+    if not _HEAD_BYTES < size <= MAX_TICKET_BYTES or size % _UID_BYTES:
+        return None
+    fields = _UNPACK[(size - _HEAD_BYTES) // _UID_BYTES](message)
+    return Ticket(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5:])
+
+
+def ticket_bytes(tickets: int, users: int) -> int:
+    """How large so many tickets are, for so many users altogether."""
+    return tickets * _HEAD_BYTES + users * _UID_BYTES
+
+
+def users_in(tickets: int, size: int) -> int:
+    """For how many users so many tickets are, that are so large altogether."""
+    return (size - tickets * _HEAD_BYTES) // _UID_BYTES
 
 
 def message_type(stamp: int, base: int) -> int:
@@ -229,12 +254,17 @@ class ReplicaHealth(Frame, frozen=True):
     last_error: str
 
 
+NOT_NOW = b""
+GroupAnswer: TypeAlias = "tuple[int, list[bytes]]"
+
+
 class Reads(Frame, frozen=True):
-    """Answers to reads. `answers`: (request id, snapshot's JSON without its last brace). All of one database snapshot at `tick`."""
+    """Answers to reads. `answers`: (request id, for each of its users the snapshot's JSON without its last brace). All of one database
+    snapshot at `tick`. NOT_NOW in a snapshot's place: this user's read met a lock of another DBSvr's, and is to come again."""
 
     generation: int
     tick: int
-    answers: list[tuple[int, bytes]]
+    answers: list[GroupAnswer]
     expired: list[int]
     handed_back: list[int]
 
@@ -293,11 +323,14 @@ def encode_frame(frame: Frame) -> bytes:
 
 def halves(frame: Frame) -> tuple[Frame, ...]:
     """The same said in two smaller frames; empty when it cannot be divided."""
-    if isinstance(frame, Reads) and len(frame.answers) > 1:
+    if isinstance(frame, Reads):
         half = len(frame.answers) // 2
+        first, second = (frame.answers[:half], frame.answers[half:]) if half else _halves_of_groups(frame.answers)
+        if not first:
+            return ()
         return (
-            Reads(frame.generation, frame.tick, frame.answers[:half], frame.expired, frame.handed_back),
-            Reads(frame.generation, frame.tick, frame.answers[half:], [], []),
+            Reads(frame.generation, frame.tick, first, frame.expired, frame.handed_back),
+            Reads(frame.generation, frame.tick, second, [], []),
         )
     if isinstance(frame, Writes) and len(frame.outcomes) > 1:
         half = len(frame.outcomes) // 2
@@ -306,6 +339,17 @@ def halves(frame: Frame) -> tuple[Frame, ...]:
             Writes(frame.generation, frame.tick, 0.0, 0, frame.outcomes[half:], [], []),
         )
     return ()
+
+
+def _halves_of_groups(answers: list[GroupAnswer]) -> tuple[list[GroupAnswer], list[GroupAnswer]]:
+    """One group's answer as two: who is left out of the first stays in the group, and the second is for those who do."""
+    for request_id, bodies in answers:
+        known = [place for place, body in enumerate(bodies) if body != NOT_NOW]
+        if len(known) > 1:
+            first, second = bodies[: known[len(known) // 2]], bodies[known[len(known) // 2] :]
+            left = [NOT_NOW] * first.count(NOT_NOW)
+            return [(request_id, first + [NOT_NOW] * len(second))], [(request_id, left + second)]
+    return [], []
 
 
 class FrameSplitter:

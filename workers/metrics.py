@@ -121,7 +121,7 @@ def _writes(stats: dict[str, Any]) -> Iterator[Metric]:
 
 def _queues(stats: dict[str, Any]) -> Iterator[Metric]:
     queues = stats["queues"].items()
-    yield _gauge("queue_depth", "Tickets in the kernel's queue", _by({name: it["depth"] for name, it in queues}), ["queue"])
+    yield _gauge("queue_depth", "Users whose tickets are in the kernel's queue", _by({name: it["depth"] for name, it in queues}), ["queue"])
     yield _gauge("queue_backlog", "Requests in line at the front", _by({name: it["backlog"] for name, it in queues}), ["queue"])
     ages = _by({name: _seconds(it["oldest_ms"]) for name, it in queues})
     yield _gauge("queue_oldest_age_seconds", "How long the oldest request waits; 0 when none does", ages, ["queue"])

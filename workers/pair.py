@@ -6,7 +6,7 @@ Pure: looks and moments come in (CLOCK_BOOTTIME, seconds), decisions go out; `di
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 from tasksys_site.configuration import DBSvr
@@ -92,6 +92,10 @@ class Pair:
     def is_sure(self, uid: int, now: float) -> bool:
         """May a replica answer for him?"""
         return self.ownership.is_sure(uid, now) and not (self.giving and self._is_being_given(uid))
+
+    def unsure(self, uids: Iterable[int], now: float) -> Set[int]:
+        """Those for whom no replica may answer."""
+        return {uid for uid in uids if not self.is_sure(uid, now)}
 
     def is_ours(self, uid: int) -> bool:
         """May his write be accepted?"""

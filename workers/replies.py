@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from workers.protocol import DBSvrError
@@ -18,33 +19,39 @@ class Replies:
         """`errors` counts error replies by code."""
         self._errors = errors
         self._touched: set[Client] = set()
-        self._closings: dict[tuple[str, str | None, bool], bytes] = {}
+        self._closings: dict[tuple[str, str | None], tuple[bytes, bytes]] = {}
 
-    def give(self, request: Request, reply: bytes) -> None:
-        """The request is answered; `flush` writes it when its turn on its connection has come."""
+    def give(self, request: Request, replies: list[bytes]) -> None:
+        """The request is answered, each of its users by his reply; `flush` writes it when its turn on its connection has come."""
         request.answered = True
         if request.gather is not None:
-            request.gather.put(request.place, reply)
+            request.gather.put(request.places, replies)
         else:
-            request.reply = reply
+            (request.reply,) = replies
         self._touched.add(request.client)
 
-    def give_snapshot(self, request: Request, opened: bytes, served_by: str, reason: str | None, storable: bool) -> None:
-        key = (served_by, reason, storable)
-        end = self._closings.get(key)
-        if end is None:
-            end = self._closings[key] = closing(*key)
-        self.give(request, b"$%d\r\n%b%b\r\n" % (len(opened) + len(end), opened, end))
+    def give_snapshots(self, request: Request, bodies: list[bytes], served_by: str, reason: str | None, unstorable: Set[int]) -> None:
+        """`bodies`: the open snapshots of its users."""
+        ends = self._closings.get((served_by, reason))
+        if ends is None:
+            ends = self._closings[served_by, reason] = closing(served_by, reason, False), closing(served_by, reason, True)
+        if unstorable:
+            parts = [(body, ends[uid not in unstorable]) for uid, body in zip(request.uids, bodies, strict=True)]
+            self.give(request, [b"$%d\r\n%b%b\r\n" % (len(body) + len(end), body, end) for body, end in parts])
+        else:
+            end = ends[True]
+            self.give(request, [b"$%d\r\n%b%b\r\n" % (len(body) + len(end), body, end) for body in bodies])
 
     def give_json(self, request: Request, body: bytes) -> None:
-        self.give(request, b"$%d\r\n%b\r\n" % (len(body), body))
+        self.give(request, [b"$%d\r\n%b\r\n" % (len(body), body)])
 
     def fail(self, request: Request, error: DBSvrError) -> None:
         self.refuse(request, error.code, str(error))
 
     def refuse(self, request: Request, code: str, sentence: str) -> None:
-        self._errors[code] += 1
-        self.give(request, f"-{code} {' '.join(sentence.split())}\r\n".encode())
+        users = len(request.uids)
+        self._errors[code] += users
+        self.give(request, [f"-{code} {' '.join(sentence.split())}\r\n".encode()] * users)
 
     def flush(self) -> None:
         """Write out what can be answered now."""

@@ -15,7 +15,7 @@ from workers import store
 from workers.database import Connection, replication_health
 from workers.front_link import local_socket_path
 from workers.lives import Place, WorkerProcess, heed_leave
-from workers.messages import Base, Idle, Reads, ReplicaHealth, Ticked, Ticket, Wake, message_type
+from workers.messages import Base, GroupAnswer, Idle, Reads, ReplicaHealth, Ticked, Ticket, Wake, message_type
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
@@ -124,7 +124,8 @@ class _Life:
         if not due:
             self._link.hold(Reads(self._generation, self._tick, [], expired, []))
             return True
-        generation, tick, snapshots = store.read_snapshots(self._connection, self._instance, {ticket.uid for ticket in due})
+        uids = {uid for ticket in due for uid in ticket.uids}
+        generation, tick, snapshots = store.read_snapshots(self._connection, self._instance, uids)
         self._note(generation, tick)
         self._looked_at, self._was_woken = time.monotonic(), False
         answers, handed_back = prove(due, generation, tick, snapshots)
@@ -132,12 +133,12 @@ class _Life:
         return True
 
 
-def prove(tickets: list[Ticket], generation: int, tick: int, snapshots: dict[int, bytes]) -> tuple[list[tuple[int, bytes]], list[int]]:
+def prove(tickets: list[Ticket], generation: int, tick: int, snapshots: dict[int, bytes]) -> tuple[list[GroupAnswer], list[int]]:
     """The type was the filter, the snapshot is the proof: which reads it answers, and which it must hand back."""
     answers, handed_back = [], []
     for ticket in tickets:
         if ticket.generation == generation and ticket.stamp <= tick:
-            answers.append((ticket.request_id, snapshots[ticket.uid]))
+            answers.append((ticket.request_id, [snapshots[uid] for uid in ticket.uids]))
         else:
             handed_back.append(ticket.request_id)
     return answers, handed_back

@@ -8,18 +8,16 @@ strings among them were checked on their way into the database (periods) or come
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
 
 from workers.changes import STATES, User
-
-TaskColumns: TypeAlias = "tuple[bytes, bytes, bytes, bytes, bytes | None, bytes | None, bytes]"
-"""task_id, period_key, progress, state's number, completed_at, claimed_at, revision: as text."""
 
 _STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
 
 
-def task_json(columns: TaskColumns) -> bytes:
-    task, period, progress, state, completed_at, claimed_at, revision = columns
+def task_json(
+    task: bytes, period: bytes, progress: bytes, state: bytes, completed_at: bytes | None, claimed_at: bytes | None, revision: bytes
+) -> bytes:
+    """Of the columns of one task, as text; `state` is its number."""
     return b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b}' % (
         task,
         period,

@@ -61,14 +61,14 @@ def read_snapshots(connection: Connection, instance: str, uids: Collection[int],
         return 0, 0, {}
     generation, tick = rows[0][0] or b"0", rows[0][1] or b"0"
     users: dict[bytes, tuple[bytes, bytes, list[bytes]]] = {}
-    for row in rows:
-        uid = row[2]
+    for _, _, uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in rows:
         if uid is None:
             break  # none of these users is known
-        if uid not in users:
-            users[uid] = (row[3] or b"0", row[4] or b"0", [])
-        if row[5] is not None:
-            users[uid][2].append(task_json(row[5:]))  # type: ignore[arg-type]  # the columns' own NULLs
+        user = users.get(uid)
+        if user is None:
+            user = users[uid] = version or b"0", points or b"0", []
+        if task is not None:
+            user[2].append(task_json(task, period, progress, state, completed_at, claimed_at, revision))  # type: ignore[arg-type]  # NULLs
     snapshots = {}
     for number in uids:
         text = b"%d" % number

@@ -40,10 +40,15 @@ class TrailBook:
         row = self._ownership.row_of(uid)
         return None if row is None else self.of_segment(row.segment)
 
-    def note(self, uid: int, node: str, now: float) -> None:
-        trails = self.of(uid)
-        if trails is not None:
-            trails.note(uid, node, now)
+    def note(self, uids: Iterable[int], node: str, now: float) -> None:
+        """This node asks for these users."""
+        for uid in uids:
+            row = self._ownership.row_of(uid)
+            if row is not None:
+                trails = self.segments.get(row.segment)
+                if trails is None:
+                    trails = self.of_segment(row.segment)
+                trails.note(uid, node, now)
 
     def begin_write(self, uid: int, node: str, now: float) -> tuple[list[str], int]:
         trails = self.of(uid)

@@ -20,16 +20,16 @@ class NodeNumbers:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self._bits: dict[str, int] = {}
+        self.bits: dict[str, int] = {}
 
     def bit(self, name: str) -> int:
         """0 when there are too many of them: then the trail cannot be kept."""
-        bit = self._bits.get(name)
+        bit = self.bits.get(name)
         if bit is None:
             if len(self.names) >= MOST_NODES:
                 return 0
             self.names.append(name)
-            bit = self._bits[name] = 1 << len(self.names)  # bit 0 is WHOLE
+            bit = self.bits[name] = 1 << len(self.names)  # bit 0 is WHOLE
         return bit
 
     def named(self, mask: int) -> list[str]:
@@ -80,7 +80,7 @@ class Trails:
 
     def note(self, uid: int, node: str, now: float) -> None:
         """This node asks for the user. Call it before the database is read (INV 9)."""
-        bit = self._numbers.bit(node)
+        bit = self._numbers.bits.get(node) or self._numbers.bit(node)
         if not bit:
             self.lose(now)
             self._young.pop(uid, None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
+NOBODY: Set[int] = frozenset()
 MOST_SPENT = 10_000
 """Places in the order that may be spent (the user has a newer stamp) before it is made anew."""
 
@@ -141,12 +142,11 @@ class UserInfo:
             self._order.drop_first()  # he has a newer one, or none any more
         return first
 
-    def written_since(self, uid: int, accept_number: int) -> bool:
-        """Was a write of this user in flight, or accepted after `accept_number`? Then an answer must not be stored (INV 8)."""
-        if uid in self._in_flight:
-            return True
-        accepted = self._accepted.get(uid)
-        return accepted is not None and accepted[0] > accept_number
+    def written_since(self, uids: Iterable[int], accept_number: int) -> Set[int]:
+        """Those of whom a write is in flight, or was accepted after `accept_number`: their answers must not be stored (INV 8)."""
+        if accept_number == self._accept_number and not self._in_flight:
+            return NOBODY
+        return {uid for uid in uids if uid in self._in_flight or ((accepted := self._accepted.get(uid)) and accepted[0] > accept_number)}
 
     def forget_accepted(self, before: float) -> None:
         """Forget accepted writes older than `before`; no read that old is still unanswered."""

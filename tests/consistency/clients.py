@@ -24,6 +24,7 @@ from tests.consistency.history import CLEAR, READ, WRITE, FinalState, Operation,
 from tests.stack.pair_client import PairClient
 from tests.stack.task_client import NODE, TaskClient, change
 from tests.stack.wire import Wire
+from workers.messages import MOST_USERS
 from workers.protocol import DBSvrError, MasterDown, Snapshot, WriteAnswer, decode_snapshot, decode_write_answer, error_from_wire
 
 FIRST_UID = 5_000_000_000
@@ -165,7 +166,8 @@ class Plain:
         if rnd.random() < self.load.write_share:
             self._change(self._uid(), self._event_id(), CLEAR if rnd.random() < self.load.clear_share else WRITE)
         elif rnd.random() < 0.1:
-            uids = [self._uid() for _ in range(rnd.randrange(2, 9))]
+            # Now and then more than fit into one ticket.
+            uids = [self._uid() for _ in range(rnd.randrange(2, 9) if rnd.random() < 0.95 else MOST_USERS + 6)]
             self._try(READ, uids, "", lambda: self._client.ask("TASK.MGET", NODE, *uids))
         else:
             uid = self._uid()

@@ -118,14 +118,16 @@ def without_followers() -> None:
     """A read does not wait for the write that was sent before it on the same connection."""
     from workers.dispatch import Dispatch
 
-    accept = Dispatch.accept_reads
+    def overtaking(accept: Callable[..., None]) -> Callable[..., None]:
+        def accept_now(self: Any, client: Any, *rest: Any) -> None:
+            writes, client.writes = client.writes, {}
+            accept(self, client, *rest)
+            client.writes = writes
 
-    def overtaking(self: Any, client: Any, *rest: Any) -> None:
-        writes, client.writes = client.writes, {}
-        accept(self, client, *rest)
-        client.writes = writes
+        return accept_now
 
-    Dispatch.accept_reads = overtaking  # type: ignore[assignment,method-assign]
+    Dispatch.accept_read = overtaking(Dispatch.accept_read)  # type: ignore[method-assign]
+    Dispatch.accept_reads = overtaking(Dispatch.accept_reads)  # type: ignore[method-assign]
 
 
 def forgets_undecided() -> None:
@@ -325,7 +327,7 @@ def trusts_the_type() -> None:
     from workers import slave_db_svr
 
     def trusting(tickets: Any, generation: int, tick: int, snapshots: Any, *rest: Any) -> Any:
-        return [(ticket.request_id, snapshots[ticket.uid]) for ticket in tickets], []
+        return [(ticket.request_id, [snapshots[uid] for uid in ticket.uids]) for ticket in tickets], []
 
     slave_db_svr.prove = trusting
 

@@ -144,7 +144,7 @@ def test_inv_3_what_an_older_run_left_in_the_queues_is_not_executed(make_stack: 
         worker.freeze()
     leftovers = sysv_ipc.MessageQueue(stack.queue_key + 1)
     for request_id in range(1, 300):
-        leftovers.send(encode_ticket(1, 1, request_id, 7, 0, 2**62), True, 1)
+        leftovers.send(encode_ticket(1, 1, request_id, 0, 2**62, [7]), True, 1)
     read = Asked(stack, "TASK.GET", 8, "node-1")
     eventually(lambda: stack.stats()["queues"]["query"]["depth"] == 300)
     for worker in (stack.replica_worker, stack.master_worker):

@@ -39,7 +39,7 @@ def test_leftovers_of_a_crashed_run_in_the_queues_are_never_executed(make_stack:
 
     stack.front.start()
     eventually(lambda: stack.stats() is not None)
-    sysv_ipc.MessageQueue(stack.queue_key).send(encode_ticket(1, 1, 1, 7, 0, 2**62), True, 1)
+    sysv_ipc.MessageQueue(stack.queue_key).send(encode_ticket(1, 1, 1, 0, 2**62, [7]), True, 1)
     sysv_ipc.MessageQueue(stack.queue_key + 1).send(b"x", True, 1)
     stack.master_worker.start()
     stack.wait_until_serving()

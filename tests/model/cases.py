@@ -41,6 +41,7 @@ REPEAT = Scenario(replicas=1, events=ONE_WRITE, timeouts=1, repeats=1)
 FRONT = Scenario(replicas=1, events=ONE_WRITE, front_ends=1, repeats=1)
 DROP = Scenario(replicas=2, drops=1)
 SHARING = Scenario(replicas=2, events=ONE_WRITE, reads=3, may_share=True, answer_apart=True)
+GROUPS = Scenario(replicas=2, reads=2, may_group=True)
 SWAP = Scenario(replicas=1, replica_restores=1, receive_apart=True)
 PROMOTION = Scenario(replicas=2, events=ONE_WRITE, promotions=1)
 RETURN = Scenario(replicas=1, events=ONE_WRITE, promotions=1, returns=1)
@@ -55,6 +56,7 @@ HOLD = [
     Case("the front is killed, its worker with it or later", FRONT),
     Case("a stamp is dropped", DROP),
     Case("reads share a query", SHARING),
+    Case("reads travel in groups", GROUPS),
     Case("a replica is replaced between receive and query", SWAP),
     Case("a replica takes the lost master's place", PROMOTION, is_quick=False),
     Case("the former master comes back", RETURN),
@@ -69,6 +71,9 @@ HOLD = [
     Case("front and worker end", replace(FRONT, worker_ends=1), is_quick=False),
     Case("a stamp is dropped and a worker ends", Scenario(replicas=1, drops=1, worker_ends=1), is_quick=False),
     Case("reads share a query, and a worker ends", replace(SHARING, reads=2, worker_ends=1), is_quick=False),
+    Case("reads travel in groups, and a worker ends", replace(GROUPS, events=ONE_WRITE, worker_ends=1), is_quick=False),
+    Case("reads travel in groups, and a replica is replaced", replace(SWAP, may_group=True), is_quick=False),
+    Case("reads travel in groups, and the master is restored", replace(RESTORE, may_group=True), is_quick=False),
     Case("one of two replicas is replaced between receive and query", replace(SWAP, replicas=2), is_quick=False),
     Case("a promotion between two writes", replace(PROMOTION, events=("e1", "e2")), is_quick=False),
     Case("a promotion while answers travel", replace(PROMOTION, answer_apart=True), is_quick=False),
@@ -101,6 +106,7 @@ BROKEN = [
     Case("INV 2 broken: no in-flight mark", WRITES, Rules(mark_in_flight=False), "R"),
     Case("INV 2 broken: a read shares a query of a lower stamp", SHARING, Rules(share_only_at_or_above_own_stamp=False), "R"),
     Case("INV 2 broken: a read shares a query that has begun", SHARING, Rules(share_only_before_the_query=False), "R"),
+    Case("INV 2 broken: a group goes at less than the largest stamp", GROUPS, Rules(group_at_the_largest_stamp=False), "R"),
     Case("INV 3 broken: the base is looked at, not committed", FRONT, Rules(commit_a_fresh_tick=False), "R"),
     Case("INV 3 broken: marks are gone when the worker is", WORKER, Rules(marks_stay_until_the_fresh_tick=False), "R"),
     Case("INV 3 broken: stamps of the undecided do not rise", GIVING_UP, Rules(raise_stamps_of_undecided=False), "R"),

@@ -33,6 +33,8 @@ class Scenario:
     """The master's data are set back to an earlier state."""
     may_share: bool = False
     """Reads may share the query of one that waits."""
+    may_group: bool = False
+    """Reads may travel in groups with other users'."""
     receive_apart: bool = False
     """A replica's worker receives a read in one step and queries in another."""
     answer_apart: bool = False
@@ -58,6 +60,7 @@ class Rules:
     mark_in_flight: bool = True
     share_only_at_or_above_own_stamp: bool = True
     share_only_before_the_query: bool = True
+    group_at_the_largest_stamp: bool = True
     commit_a_fresh_tick: bool = True
     marks_stay_until_the_fresh_tick: bool = True
     raise_stamps_of_undecided: bool = True

@@ -97,6 +97,13 @@ def _accept_reads(state: State, scenario: Scenario, rules: Rules) -> Iterator[St
     must_see = f"must see {'+'.join(state.shown) or 'nothing'}"
     sentence = f"a read arrives: {'MASTER_ONLY' if stamp == MASTER_ONLY else f'stamp {stamp}'}, {must_see}"
     yield Step(sentence, state._replace(reads=_in_order((*state.reads, read)), spent=spent))
+    if scenario.may_group and stamp != MASTER_ONLY:
+        # What the others' largest stamp is, this user cannot know: any tick that the front has heard of.
+        for of_group in range(front.base, front.newest + 1):
+            if of_group > stamp or (of_group < stamp and not rules.group_at_the_largest_stamp):
+                grouped = read._replace(stamp=of_group)
+                sentence = f"a read with stamp {stamp} arrives, and travels in a group with stamp {of_group}, {must_see}"
+                yield Step(sentence, state._replace(reads=_in_order((*state.reads, grouped)), spent=spent))
     if not scenario.may_share:
         return
     for place, waiting in enumerate(state.reads):

@@ -12,8 +12,8 @@ from workers.histogram import Histogram, HistogramJson, quantile
 from workers.requests import READ, Request
 
 
-def read(stamp: int, arrived: float, waits: bool = False) -> Request:
-    request = Request(1, READ, 7, cast(Client, None), arrived, 0)
+def read(stamp: int, arrived: float, waits: bool = False, users: int = 1) -> Request:
+    request = Request(1, READ, [7] * users, cast(Client, None), "n1", arrived, 0)
     request.stamp, request.waits_for_replication = stamp, waits
     return request
 
@@ -54,6 +54,20 @@ def test_margins_are_counted_by_their_power_of_two() -> None:
         counts.note_replica_reads([read(stamp=100, arrived=0.0)], 100 + margin, 0.001)
 
     assert by_bound(reads_of(counts)["margin_ticks"]) == {0: 1, 1: 1, 3: 2, 7: 1, 2**20 - 1: 1, float("inf"): 2}
+
+
+def test_a_group_counts_as_many_times_as_it_has_users() -> None:
+    counts = FrontCounts(["r1"])
+    counts.note_replica_reads([read(stamp=100, arrived=0.0, users=3), read(stamp=101, arrived=0.0, users=2)], 100, 0.001)
+    group = read(stamp=100, arrived=0.0, users=5)
+    group.reason = "in_flight"
+    counts.note_master_reads([group], 0.001)
+
+    reads = reads_of(counts)
+    assert by_bound(reads["margin_ticks"]) == {0: 3}
+    assert reads["short"] == 2
+    assert reads["by_reason"]["in_flight"] == 5
+    assert sum(counts.as_json()["latency_ms"]["read"]["all"]["counts"]) == 10  # type: ignore[index]
 
 
 def test_a_replica_read_below_the_stamp_is_counted_as_what_it_is_and_not_as_a_margin() -> None:

@@ -52,10 +52,10 @@ def pair() -> Pair:
 
 
 def test_a_segment_that_is_given_with_its_trails_purges_only_whom_they_name(pair: Pair) -> None:
-    pair.a.note(7, "n1", LATER)
-    pair.a.note(7, "n2", LATER)
+    pair.a.note([7], "n1", LATER)
+    pair.a.note([7], "n2", LATER)
     pair.pump()
-    pair.a.note(8, "n2", LATER)
+    pair.a.note([8], "n2", LATER)
     pair.mirror.finish("s", 4)
     pair.pump()
 
@@ -67,7 +67,7 @@ def test_a_segment_that_is_given_with_its_trails_purges_only_whom_they_name(pair
 
 
 def test_a_takeover_from_a_dead_owner_purges_everywhere_although_the_mirror_was_level(pair: Pair) -> None:
-    pair.a.note(7, "n1", LATER)
+    pair.a.note([7], "n1", LATER)
     pair.pump()
 
     pair.b.take("s", 4, LATER)
@@ -87,7 +87,7 @@ def test_what_the_owner_had_lost_stays_lost(pair: Pair) -> None:
 
 def test_after_a_break_everything_is_sent_again_in_parts(pair: Pair) -> None:
     for uid in range(1, 3 * ENTRIES_A_PART):
-        pair.a.note(uid, "n1", LATER)
+        pair.a.note([uid], "n1", LATER)
     pair.is_cut = True
     pair.pump()
     assert not pair.mirror.is_level("s")
@@ -105,6 +105,6 @@ def test_lag_is_the_age_of_what_waits_longest(pair: Pair) -> None:
     pair.pump()
     assert pair.mirror.lag_ms(LATER + 5) == 0.0
 
-    pair.a.note(7, "n1", LATER)
+    pair.a.note([7], "n1", LATER)
 
     assert pair.mirror.lag_ms(LATER + 0.25) == pytest.approx(250)

@@ -11,12 +11,12 @@ SNAPSHOTS = {7: b"{"}
 
 
 def ticket(stamp: int, generation: int = 1) -> Ticket:
-    return Ticket(1, generation, 99, 7, stamp, 2**62)
+    return Ticket(1, generation, 99, stamp, 2**62, (7,))
 
 
 @pytest.mark.parametrize("stamp", [0, 99, 100])
 def test_a_snapshot_at_or_past_the_stamp_answers_the_read(stamp: int) -> None:
-    assert prove([ticket(stamp)], 1, 100, SNAPSHOTS) == ([(99, b"{")], [])
+    assert prove([ticket(stamp)], 1, 100, SNAPSHOTS) == ([(99, [b"{"])], [])
 
 
 @pytest.mark.parametrize("stamp", [101, 2**31, 2**62])
@@ -29,4 +29,12 @@ def test_a_replica_swapped_for_one_without_our_row_hands_everything_back() -> No
 
 
 def test_a_tick_of_another_generation_proves_nothing() -> None:
-    assert prove([ticket(5, generation=1), ticket(5, generation=2)], 2, 100, SNAPSHOTS) == ([(99, b"{")], [99])
+    assert prove([ticket(5, generation=1), ticket(5, generation=2)], 2, 100, SNAPSHOTS) == ([(99, [b"{"])], [99])
+
+
+def test_a_group_is_proved_and_handed_back_as_a_whole() -> None:
+    group = Ticket(1, 1, 99, 100, 2**62, (7, 8, 7))
+    snapshots = {7: b"{7", 8: b"{8"}
+
+    assert prove([group], 1, 100, snapshots) == ([(99, [b"{7", b"{8", b"{7"])], [])
+    assert prove([group], 1, 99, snapshots) == ([], [99])

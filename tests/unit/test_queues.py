@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import pytest
 import sysv_ipc
 
-from workers.lanes import LANE_CAPACITY
-from workers.messages import MASTER_ONLY, encode_ticket, message_type
+from workers.lanes import LANE_BYTES
+from workers.messages import MASTER_ONLY, MOST_USERS, encode_ticket, message_type
 from workers.queues import QueueGone, Queues
 
 RUN = 77
 
 
-def ticket(request_id: int, run_id: int = RUN) -> bytes:
-    return encode_ticket(run_id, 1, request_id, 42, 0, 2**40)
+def ticket(request_id: int, run_id: int = RUN, users: int = 1) -> bytes:
+    return encode_ticket(run_id, 1, request_id, 0, 2**40, [42] * users)
 
 
 @pytest.fixture
@@ -60,11 +60,21 @@ def test_what_an_older_run_left_is_thrown_away(queues: Queues) -> None:
     assert ids(queues, 0) == [2]
 
 
-def test_both_lanes_fit_into_a_stock_queue(queues: Queues) -> None:
-    sent = [queues.query.send(ticket(number), 1 + number) for number in range(2 * LANE_CAPACITY)]
+@pytest.mark.parametrize("users", [1, 7, MOST_USERS])
+def test_both_lanes_fit_into_a_stock_queue_and_its_depth_counts_users(queues: Queues, users: int) -> None:
+    messages = 2 * LANE_BYTES // len(ticket(1, users=users))
+    sent = [queues.query.send(ticket(number, users=users), 1 + number) for number in range(messages)]
 
     assert all(sent)
-    assert queues.query.depth() == 2 * LANE_CAPACITY
+    assert queues.query.depth() == messages * users
+
+
+def test_a_batch_ends_when_it_has_enough_users(queues: Queues) -> None:
+    for request_id, users in ((1, 5), (2, 5), (3, 1), (4, 20)):
+        queues.query.send(ticket(request_id, users=users), 1)
+
+    assert ids(queues, 0, most=9) == [1, 2]
+    assert ids(queues, 0, most=2) == [3, 4]
 
 
 def test_a_full_queue_refuses_and_loses_nothing(queues: Queues) -> None:
