@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tasksys_site.configuration import DBSvr, Instance
+from workers.bundles import PublishedBundle
 from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
@@ -52,7 +53,20 @@ class Written(asyncio.Transport):
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
 
+    def is_closing(self) -> bool:
+        return False
+
     def close(self) -> None:
+        pass
+
+
+class NoShelf:
+    """Nothing was ever published."""
+
+    def load(self) -> PublishedBundle | None:
+        return None
+
+    def check(self, bundle: PublishedBundle, say: Callable[[str], None]) -> None:
         pass
 
 
@@ -62,7 +76,9 @@ class Front:
     def __init__(self, **settings: int) -> None:
         key = random.randrange(0x1000_0000, 0x6000_0000)
         instances = {"a": Instance(port=7301, queue_key=key)}
-        self.dispatch = Dispatch("a", DBSvr(instances=instances, **settings), key, ["r1"], Watermark(), 302.0, lambda *lost: "", LOG)
+        self.dispatch = Dispatch(
+            "a", DBSvr(instances=instances, **settings), key, ["r1"], Watermark(), 302.0, lambda *lost: "", NoShelf(), LOG
+        )
         self.dispatch._began_at -= 60  # it does not wait for the replicas' word
         self._queue = Queues.open(key).query
         self._commands = Commands(self.dispatch, None, 100, LOG)
