@@ -202,7 +202,9 @@ def content_words() -> set[str]:
     from apps.tasks.models import ApiKey, Task
 
     names = list(Group.objects.values_list("name", flat=True))
-    names += [name for row in Task.objects.values_list("name", "code") for name in row] + list(ApiKey.objects.values_list("name", flat=True))
+    names += [name for row in Task.objects.values_list("name", "code") for name in row] + list(
+        ApiKey.objects.values_list("name", flat=True)
+    )
     return {word for name in names for word in re.findall(r"[A-Za-z]{3,}", name)}
 
 

@@ -121,11 +121,12 @@ def _still_claimable(task: LiveTask, user: User, present: PeriodOfTime) -> tuple
         rules, period = under
         until = claim_ends_at(task, rules, period)
         if until is None or user.now < until:
-            found.append(StillClaimable(period, until, rules.points))
+            gives = not rules.is_streak or _streak(task, user, rules, period, record).fills
+            found.append(StillClaimable(period, until, rules.points if gives else 0))
     return tuple(found)
 
 
-def _streak(task: LiveTask, user: User, rules: RulesInUse, period: PeriodOfTime, record: TaskRecord | None) -> StreakStanding | None:
+def _streak(task: LiveTask, user: User, rules: RulesInUse, period: PeriodOfTime, record: TaskRecord | None) -> StreakStanding:
     streak = rules.rules.streak
     assert streak is not None
     keys = [each.period for each in user.records_of(task.number) if each.state in DONE]
