@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from deploy.local.private_stack import PrivateStack
-from tests.browser.conftest import Complaints
+from tests.browser.conftest import Complaints, Operator
 
 LogIn = Callable[[Page], None]
 OpenPage = Callable[..., Page]
@@ -28,6 +28,16 @@ LOOKS = [
     pytest.param({**WIDE, "color_scheme": "dark"}, id="dark"),
     pytest.param({"width": 390, "height": 844, "color_scheme": "light"}, id="phone"),
 ]
+
+
+@pytest.fixture
+def operator(django_on_stack: PrivateStack) -> Operator:
+    """One for each test: his drafts are his alone."""
+    from django.contrib.auth import get_user_model
+
+    operator = Operator(f"operator-{secrets.token_hex(4)}", secrets.token_urlsafe(12))
+    get_user_model().objects.create_superuser(operator.name, password=operator.password)
+    return operator
 
 
 @pytest.fixture
@@ -122,7 +132,9 @@ def test_the_calendar_is_used_without_a_mouse(page: Page, log_in: LogIn, tag: st
     page.wait_for_url(f"**/admin/tasks/task/dragon-{tag}/")
 
 
-def test_the_calendar_shows_what_a_draft_would_change(page: Page, log_in: LogIn, operator: Any, tag: str, screenshot: Screenshot) -> None:
+def test_the_calendar_shows_what_a_draft_would_change(
+    page: Page, log_in: LogIn, operator: Operator, tag: str, screenshot: Screenshot
+) -> None:
     from django.contrib.auth import get_user_model
 
     from apps.tasks.publishing import drafts
@@ -193,7 +205,7 @@ def test_a_user_is_explained_in_one_sentence_and_then_check_by_check(
     assert page.evaluate("document.documentElement.scrollWidth") <= look["width"]
 
 
-def test_another_moment_and_a_draft_are_explained_as_they_are(page: Page, log_in: LogIn, operator: Any, tag: str) -> None:
+def test_another_moment_and_a_draft_are_explained_as_they_are(page: Page, log_in: LogIn, operator: Operator, tag: str) -> None:
     from django.contrib.auth import get_user_model
 
     from apps.tasks.publishing import drafts
@@ -294,7 +306,7 @@ def test_a_list_is_uploaded_into_the_draft_with_its_repetitions_counted(
     expect(page.locator("body")).to_contain_text(f"“testers-{tag}” has 3 users in your draft. 1 repetition was dropped.")
     expect(page.locator("body")).to_contain_text("It is not live yet.")
     page.fill("input[name=uid]", "42")
-    page.click("button:has-text('Look')")
+    page.click("button:text-is('Look')")
     expect(page.locator("[role=status]")).to_contain_text("User 42 is on this list.")
     screenshot(page, "list")
     entry = AuditEntry.objects.get(kind="list", key=f"testers-{tag}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+import pytest
 from hypothesis import given, settings
 
-from apps.tasks.config.documents import TASK, Task, encode, from_plain, to_plain
+from apps.tasks.config.documents import TASK, Attribute, Condition, Task, encode, from_plain, to_plain
 from tests.unit.config_strategies import tasks
 
 START = "2026-12-01T00:00:00Z"
@@ -33,6 +37,17 @@ def test_the_same_moment_in_another_zone_is_the_same_document() -> None:
     other = from_plain(TASK, {"code": "x", "starts_at": "2026-12-01T08:00:00+08:00", "ends_at": "2026-12-31T19:00:00-05:00"})
 
     assert encode(one) == encode(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), (1, 1.0), ([1], [True]), ("1", 1), (None, False)])
+def test_values_that_python_takes_for_the_same_are_different_ones(one: Any, other: Any) -> None:
+    rows = [Condition(attribute="x", operator="=", value=value) for value in (one, other)]
+    attributes = [Attribute(name="x", type="number", default=value) for value in (one, other)]
+
+    for left, right in (rows, attributes):
+        assert left != right
+        assert left == msgspec.structs.replace(left)
+        assert len({left, right, msgspec.structs.replace(left)}) == 2
 
 
 @settings(max_examples=50, deadline=None)

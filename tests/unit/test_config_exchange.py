@@ -217,7 +217,7 @@ def test_faults_of_the_whole_are_found_again_in_the_file() -> None:
 
     assert [(fault.code, fault.column) for fault in placed] == [
         ("value_wrong_type", "conditions.0.0.value"),
-        ("out_of_range", "claim.grace_s"),
+        ("span_out_of_range", "claim.grace_s"),
     ]
     for fault, code in zip(placed, "ab", strict=True):
         after = "\n".join(data.decode().splitlines()[fault.line - 1 :])
@@ -231,4 +231,4 @@ def test_a_fault_of_a_document_that_the_file_does_not_hold_has_no_line() -> None
     imported = import_csv(table("code,starts_at", f"x,{START}"))
     (placed,) = imported.in_file(validate(Configuration(attributes={"level": LEVEL.__class__(name="level", type="number", ttl_s=0)})))
 
-    assert (placed.code, placed.line, placed.column) == ("out_of_range", 0, "")
+    assert (placed.code, placed.line, placed.column) == ("span_out_of_range", 0, "")

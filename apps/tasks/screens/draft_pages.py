@@ -15,6 +15,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.tasks.config.documents import TASK
 from apps.tasks.config.faults import Fault, refusals
 from apps.tasks.config.labels import say_place
 from apps.tasks.config.words import say_fault
@@ -35,6 +36,8 @@ from apps.tasks.screens.workplace import Workplace, editor_of, enter, open_draft
 
 DRAFTS_A_PAGE = 50
 MOST_NAMES = 5
+FEW_CHANGES = 5
+"""So many are shown with both sides at once."""
 MOST_CHANGES = 200
 """More documents than this are counted, not shown."""
 
@@ -76,6 +79,7 @@ def one_draft(request: HttpRequest, number: int) -> HttpResponse:
         facts=facts,
         changes=changes[:MOST_CHANGES],
         more=max(0, len(changes) - MOST_CHANGES),
+        unfold=len(changes) <= FEW_CHANGES,
         conflicts=say_conflicts(conflicts, draft, work.live),
         faults=[_fault_row(fault) for fault in refusals(faults)],
         warnings=[_fault_row(fault) for fault in faults if fault.level != "fault" and (fault.kind, fault.key) in work.changed_keys],
@@ -127,7 +131,21 @@ def _names_with(permission: str, draft: Draft | None = None) -> tuple[str, ...]:
 
 
 def _fault_row(fault: Fault) -> dict[str, str]:
-    return {"place": say_place(fault), "text": say_fault(fault), "address": address_of(fault.kind, fault.key) if fault.key else ""}
+    address = address_of(fault.kind, fault.key) if fault.key else ""
+    return {"place": say_place(fault), "text": say_fault(fault), "address": address and address + _anchor(fault)}
+
+
+PARTS = {"texts": "part-texts", "feeds": "part-feeds", "conditions": "part-conditions"}
+
+
+def _anchor(fault: Fault) -> str:
+    """Where on the document's page the faulty field stands."""
+    place = fault.place[2:]
+    if not place or fault.kind != TASK:
+        return ""
+    if place[0] in ("tiers", "prerequisites"):
+        return "#" + "-".join(place[:2])
+    return "#" + PARTS.get(place[0], "id_" + "_".join(place))
 
 
 Deed = Callable[[HttpRequest, Draft, int], str]

@@ -118,7 +118,7 @@ def dry_run(request: HttpRequest) -> HttpResponse:
     except TooLarge:
         form.add_error("file", _("The file is too large. Import it in parts."))
         return _page(request, work, form)
-    found = run_dry(sort, content, work.configuration)
+    found = run_dry(sort, content, work)
     whole = {(fault.kind, fault.key) for fault in found.faults if fault.kind}
     return show(
         request,
@@ -167,11 +167,13 @@ def take(request: HttpRequest) -> HttpResponse:
     return redirect("tasks-draft", draft.pk)
 
 
-def run_dry(sort: str, content: bytes, configuration: Configuration) -> DryRun:
+def run_dry(sort: str, content: bytes, work: Workplace) -> DryRun:
+    """Told are the faults that the file brings, not those that were there before."""
+    configuration = work.configuration
     imported = read(sort, content, configuration)
     wanted = configuration.changed(dict(imported.changes))
-    before = {(fault.pointer, fault.code) for fault in drafts.faults_of(configuration)}
-    new = [fault for fault in refusals(drafts.faults_of(wanted)) if (fault.pointer, fault.code) not in before]
+    before = {(fault.pointer, fault.code) for fault in drafts.faults_of(configuration, work.live)}
+    new = [fault for fault in refusals(drafts.faults_of(wanted, work.live)) if (fault.pointer, fault.code) not in before]
     return DryRun(imported, changes_between(configuration, wanted, imported.changes), [*imported.faults, *imported.in_file(new)])
 
 

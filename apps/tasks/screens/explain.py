@@ -28,7 +28,7 @@ from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.explain_form import Asked, read_question
 from apps.tasks.screens.explain_sources import CannotBeExplained, load_source, source_asked_for
-from apps.tasks.screens.explain_words import STATUS_WORDS, UNKNOWN, Said, say_because, say_checks
+from apps.tasks.screens.explain_words import STATUS_WORDS, UNKNOWN, Said, say_checks
 from apps.tasks.screens.frame import EXPLAIN, screen, show
 from apps.tasks.screens.workplace import editor_of
 from workers.protocol import DBSvrError, Snapshot
@@ -46,7 +46,8 @@ class Answer:
     explanation: Explanation
     checks: list[Said]
     verdict: str
-    because: str
+    failing: int
+    """How many checks stand against it."""
     address: str
 
     @property
@@ -141,7 +142,7 @@ def answer_for(explanation: Explanation, knows_records: bool) -> Answer:
     else:
         verdict = CANNOT_SAY if is_open and not explanation.is_shown else SEES
     code = explanation.decision.task.code
-    return Answer(explanation, checks, verdict, say_because(failing, len(checks)), address_of(TASK, code))
+    return Answer(explanation, checks, verdict, failing, address_of(TASK, code))
 
 
 def open_drafts() -> list[Draft]:

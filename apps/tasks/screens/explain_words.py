@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 from apps.tasks.config import written
@@ -181,11 +181,3 @@ def say_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return written.one_of([say_value(each) for each in value])
     return "—" if value is None else str(value)
-
-
-def say_because(failing: int, count: int) -> str:
-    """1 of 6 checks fails."""
-    return ngettext("%(failing)d of %(count)d checks fails", "%(failing)d of %(count)d checks fail", failing) % {
-        "failing": failing,
-        "count": count,
-    }

@@ -27,7 +27,7 @@ class ContentsForm(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("File"),
         allow_empty_file=True,
-        help_text=gettext_lazy("Text or CSV: one uid a line, in CSV in the first column. At most 200,000."),
+        help_text=gettext_lazy("Text or CSV: uids on lines of their own, or separated by commas. At most 200,000."),
         widget=forms.FileInput(attrs={"accept": ".txt,.csv,text/plain,text/csv"}),
     )
     leave_out = forms.BooleanField(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
 from django.conf import settings
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
+
+_MARKED = re.compile(r"`([^`]+)`")
 
 Placed = Sequence[tuple[tuple[str, ...], str]]
 """Sentences by their places below the document."""
@@ -40,3 +45,9 @@ def faults_only_at(placed: Placed, *place: object) -> list[str]:
 def language_of(text: Any) -> str:
     code = str(text["language"].value() or "")
     return str(dict(settings.LANGUAGES).get(code, code)) or "…"
+
+
+@register.filter
+def code_marks(text: object) -> SafeString:
+    """A sentence in which `names` stand between backticks."""
+    return mark_safe(_MARKED.sub(r"<code>\1</code>", escape(text)))  # escaped first
