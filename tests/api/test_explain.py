@@ -13,6 +13,7 @@ from tests.api.conftest import Caller
 from tests.stack import published
 from tests.stack.waiting import eventually
 
+ZONE = Attribute(name="zone", type="text")
 RANK_30 = ((Condition(attribute="rank", operator=">=", value=30),),)
 
 
@@ -21,11 +22,12 @@ def explain(api: Caller, uid: Any, **body: Any) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.fixture
-def rank(make_task: Callable[..., Any]) -> None:
+def attributes(make_task: Callable[..., Any]) -> None:
     from apps.tasks.publishing.live import live_configuration
 
-    if "rank" not in live_configuration().attributes:
-        published.publish_tasks(Attribute(name="rank", type="number"))
+    missing = [each for each in (Attribute(name="rank", type="number"), ZONE) if each.name not in live_configuration().attributes]
+    if missing:
+        published.publish_tasks(*missing)
 
 
 def only(body: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def only(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_condition_says_wanted_actual_and_where_the_value_comes_from(
-    api: Caller, uid: int, rank: None, make_task: Callable[..., Any]
+    api: Caller, uid: int, attributes: None, make_task: Callable[..., Any]
 ) -> None:
     task = make_task(conditions=RANK_30)
 
@@ -59,7 +61,7 @@ def test_a_condition_says_wanted_actual_and_where_the_value_comes_from(
     assert only(explain(api, uid, attributes={"rank": 30}, tasks=[task.code])[1])["shown"]
 
 
-def test_it_agrees_with_the_list_and_with_complete(api: Caller, uid: int, rank: None, make_task: Callable[..., Any]) -> None:
+def test_it_agrees_with_the_list_and_with_complete(api: Caller, uid: int, attributes: None, make_task: Callable[..., Any]) -> None:
     task = make_task(conditions=RANK_30)
 
     _status, unavailable = api.tasks(uid, "?status=unavailable&reasons=values")
@@ -84,10 +86,10 @@ def test_time_travel_finds_the_period_of_that_moment(api: Caller, uid: int, make
 
 
 def test_the_gray_release_shows_the_users_bucket(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
-    found = only(explain(api, uid, tasks=[make_task(release=Release(percentage_bp=0)).code])[1])
+    found = only(explain(api, uid, tasks=[make_task(release=Release(percentage_bp=1)).code])[1])
 
     (share,) = [check for check in found["checks"] if check["check"] == "share"]
-    assert (share["actual"], share["wanted"], found["percentage_bp"]) == (found["bucket"], 0, 0)
+    assert (share["actual"], share["wanted"], found["percentage_bp"]) == (found["bucket"], 1, 1)
 
 
 def test_all_tasks_are_explained_when_none_is_named(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
@@ -156,7 +158,7 @@ def test_reading_needs_the_scope_read(keys: dict[str, str], uid: int) -> None:
     assert explain(Caller(keys["write"]), uid)[0] == 403
 
 
-def test_the_moment_of_the_attributes_is_the_callers(api: Caller, uid: int, make_task: Callable[..., Any]) -> None:
+def test_a_users_day_runs_on_when_he_moves(api: Caller, uid: int, attributes: None, make_task: Callable[..., Any]) -> None:
     mine = make_task(period=Period(kind="daily", zone="user", fallback_zone="UTC"))
 
     _status, first = api.complete(uid, mine.code, "e1", attributes={"zone": "Asia/Shanghai"})

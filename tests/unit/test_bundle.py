@@ -11,7 +11,7 @@ import pytest
 from apps.tasks.config.compile import compile_bundle, etag_of
 from apps.tasks.config.documents import Claim, Period, Release, Task, Text, Tier
 from apps.tasks.evaluation.bundle import BadBundle, load_bundle
-from tests.unit.evaluating import DAY, NOW, bundle_bytes, configuration, task, where
+from tests.unit.evaluating import DAY, NOW, UTC, bundle_bytes, configuration, task, where
 
 
 def test_equal_configurations_give_equal_bytes() -> None:
@@ -140,6 +140,7 @@ def test_a_task_that_this_host_cannot_use_is_left_out_alone() -> None:
     "fields",
     [
         {"period": Period(kind="every_days", every_days=0)},
+        {"period": Period(kind="every_days", every_days=10**9)},
         {"period": Period(kind="monthly", month_day=0)},
         {"period": Period(kind="weekly", week_starts_on=8)},
         {"period": Period(kind="daily", resets_at="25:00")},
@@ -148,6 +149,9 @@ def test_a_task_that_this_host_cannot_use_is_left_out_alone() -> None:
         {"kind": "streak", "streak": {"length": 0}},
         {"starts_at": datetime(2026, 1, 1)},
         {"ends_at": datetime(2027, 1, 1)},
+        {"ends_at": datetime(9999, 12, 31, tzinfo=UTC), "claim": Claim(mode="by_claim")},
+        {"claim": Claim(mode="by_claim", grace_s=10**15)},
+        {"claim": Claim(mode="by_claim", grace_s=-1)},
     ],
 )
 def test_a_task_that_would_fail_for_every_user_is_left_out_before(fields: dict[str, Any]) -> None:

@@ -232,6 +232,13 @@ class TestClaims:
         assert (still.period.key, still.until, still.points) == ("2026-11-29", utc(2026, 11, 29, 17), 10)
         assert decision(of, *yesterday, now=utc(2026, 11, 29, 17)).still_claimable == ()
 
+    def test_of_a_streak_only_the_day_that_filled_it_has_something_to_claim(self) -> None:
+        of = task(kind="streak", points=100, streak=Streak(length=2), claim=Claim(mode="by_claim", grace_s=9 * 86_400), period=DAILY)
+
+        still = decision(of, *(done(period=f"2026-11-{day}") for day in (27, 28, 29))).still_claimable
+
+        assert [(each.period.key, each.points) for each in still] == [("2026-11-27", 0), ("2026-11-28", 100), ("2026-11-29", 0)]
+
     def test_accept_first_waits_for_acceptance(self) -> None:
         of = task(claim=Claim(mode="accept_first"))
 

@@ -15,6 +15,7 @@ import msgspec
 
 from apps.tasks.config.bundle_document import SCHEMA, BundleDocument, PublishedTask, Rules, decode_bundle, rules_of
 from apps.tasks.config.documents import USER_ZONE, WHOLE, Period
+from apps.tasks.config.limits import LAST_YEAR, MAX_CLAIM_GRACE_S
 from apps.tasks.evaluation.attributes import NotOfType, Registry
 from apps.tasks.evaluation.conditions import Groups, compile_groups
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, Window, clock_of, zone_named
@@ -185,6 +186,8 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
         raise BadTask(f"there is no list {', '.join(unknown)}")
     if task.starts_at.tzinfo is None or (task.ends_at is not None and task.ends_at.tzinfo is None):
         raise BadTask("a moment has no offset")
+    if task.ends_at is not None and task.ends_at.year > LAST_YEAR:
+        raise BadTask("it ends later than calendars go")
     is_open = release.percentage_bp >= WHOLE and not release.deny
     share = None if is_open else Share(release.percentage_bp, release.salt or task.code, release.allow, release.deny)
     caps = task.caps
@@ -212,6 +215,8 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
 def _in_use(rules: Rules, task: PublishedTask, slots: _Slots, before: int = 0) -> RulesInUse:
     if rules.streak is not None and rules.streak.length < 1:
         raise BadTask("a streak has no length")
+    if not 0 <= rules.claim.grace_s <= MAX_CLAIM_GRACE_S:
+        raise BadTask("a reward cannot be claimed for so long")
     slot = slots.place_of(rules.period, rules.window_starts_at or task.starts_at, task.ends_at)
     return RulesInUse(
         rules=rules,

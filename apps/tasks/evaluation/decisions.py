@@ -107,7 +107,10 @@ def decide(task: LiveTask, user: User) -> Decision:
 def claim_ends_at(task: LiveTask, rules: RulesInUse, period: PeriodOfTime) -> datetime | None:
     """When the reward of a period can be claimed no more: some grace after the period, or the task, has ended. None: never."""
     ends = [moment for moment in (period.resets_at, task.ends_at) if moment is not None]
-    return min(ends) + timedelta(seconds=rules.rules.claim.grace_s) if ends else None
+    try:
+        return min(ends) + timedelta(seconds=rules.rules.claim.grace_s) if ends else None
+    except OverflowError:  # later than dates can say
+        return None
 
 
 def _still_claimable(task: LiveTask, user: User, present: PeriodOfTime) -> tuple[StillClaimable, ...]:
@@ -121,11 +124,12 @@ def _still_claimable(task: LiveTask, user: User, present: PeriodOfTime) -> tuple
         rules, period = under
         until = claim_ends_at(task, rules, period)
         if until is None or user.now < until:
-            found.append(StillClaimable(period, until, rules.points))
+            gives = not rules.is_streak or _streak(task, user, rules, period, record).fills
+            found.append(StillClaimable(period, until, rules.points if gives else 0))
     return tuple(found)
 
 
-def _streak(task: LiveTask, user: User, rules: RulesInUse, period: PeriodOfTime, record: TaskRecord | None) -> StreakStanding | None:
+def _streak(task: LiveTask, user: User, rules: RulesInUse, period: PeriodOfTime, record: TaskRecord | None) -> StreakStanding:
     streak = rules.rules.streak
     assert streak is not None
     keys = [each.period for each in user.records_of(task.number) if each.state in DONE]

@@ -17,6 +17,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from apps.tasks.config.documents import Period
+from apps.tasks.config.limits import MAX_EVERY_DAYS
 
 UTC = timezone.utc
 EPOCH_DAY = date(1970, 1, 1)
@@ -154,7 +155,8 @@ def clock_of(period: Period, zone: ZoneInfo, starts_at: datetime, ends_at: datet
     if period.kind == "window":
         return Window(starts_at, ends_at)
     resets = time.fromisoformat(period.resets_at)
-    if resets.tzinfo is not None or period.every_days < 1 or not 1 <= period.month_day <= 31 or not 1 <= period.week_starts_on <= 7:
+    numbers_fit = 1 <= period.every_days <= MAX_EVERY_DAYS and 1 <= period.month_day <= 31 and 1 <= period.week_starts_on <= 7
+    if resets.tzinfo is not None or not numbers_fit:
         raise ValueError(f"no period repeats like this: {period}")
     if period.kind == "daily":
         return Repeating("", zone, resets, date.fromordinal, date.toordinal)

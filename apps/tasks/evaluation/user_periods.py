@@ -39,7 +39,8 @@ def period_from_key(key: str) -> PeriodOfTime | None:
         starts_at, resets_at = (datetime.strptime(each, "%Y%m%dT%H%MZ").replace(tzinfo=timezone.utc) for each in found.groups())
     except ValueError:
         return None
-    return PeriodOfTime(key, starts_at, resets_at) if starts_at < resets_at and FIRST_YEAR <= starts_at.year <= LAST_YEAR else None
+    is_sound = starts_at < resets_at and starts_at.year >= FIRST_YEAR and resets_at.year <= LAST_YEAR
+    return PeriodOfTime(key, starts_at, resets_at) if is_sound else None
 
 
 def user_period_at(clock: Clock, at: datetime, keys: Iterable[str]) -> PeriodOfTime:
