@@ -392,7 +392,7 @@ def test_an_export_is_changed_and_imported_after_a_dry_run(page: Page, log_in: L
     assert not DraftItem.objects.filter(key__in=[f"fish-{tag}", f"bird-{tag}"]).exists(), "nothing is changed by looking"
 
     page.click("button:has-text('Put 2 changes into my draft')")
-    page.wait_for_url("**/admin/tasks/drafts/**")
+    page.wait_for_url("**/admin/tasks/draft/**")
     expect(page.locator("body")).to_contain_text("2 documents are in your draft.")
     rows = {entry.key: entry for entry in AuditEntry.objects.filter(action="import", key__endswith=tag)}
     assert rows.keys() == {f"fish-{tag}", f"bird-{tag}"}, "row by row"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import msgspec
 import pytest
+from django.conf import settings
 from django.db import connections
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -24,6 +25,14 @@ from tests.stack.published import publish_tasks, task
 
 Fields = dict[str, str | list[str]]
 HOST = {"HTTP_HOST": "127.0.0.1"}
+
+
+@pytest.fixture(autouse=True)
+def static_files_as_they_are() -> Iterator[None]:
+    """Without the collected files' names, which only a web process has."""
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}):
+        yield
 
 
 @pytest.fixture
@@ -156,7 +165,7 @@ def test_a_page_of_the_list_takes_as_many_queries_for_many_tasks_as_for_few(clie
 
 
 @pytest.mark.parametrize("warning", ["starts_soon", "ends_soon", "no_traffic", "cap_near"])
-def test_the_list_is_filtered_by_what_it_warns_of(client: Client, warning: str, django_on_stack: PrivateStack) -> None:
+def test_the_list_is_filtered_by_what_it_warns_of(client: Client, stack: PrivateStack, warning: str) -> None:
     mark, now = secrets.token_hex(4), timezone.now()
     publish_tasks(
         task(f"a-{mark}", starts_at=now + timedelta(days=3)),
@@ -164,11 +173,11 @@ def test_the_list_is_filtered_by_what_it_warns_of(client: Client, warning: str, 
         task(f"c-{mark}", caps=msgspec.convert({"total": 10}, type(task().caps))),
     )
     capped = Task.objects.get(code=f"c-{mark}")
-    with connections["userdata"].cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO task_traffic (instance, task_id, day, started, completed) VALUES (%s, %s, %s, 9, 8)",
-            ["a", capped.pk, now.date()],
-        )
+    stack.master.execute(
+        "INSERT INTO task_traffic (instance, task_id, day, started, completed) VALUES (%s, %s, %s, 9, 8)",
+        "tasksys_user",
+        ("a", capped.pk, now.date()),
+    )
 
     page = client.get(f"/admin/tasks/task/?q={mark}&warning={warning}").content.decode()
 
@@ -188,3 +197,17 @@ def test_an_archived_task_stands_in_no_list_unless_it_is_asked_for(client: Clien
     assert f"/task/{live.code}/" not in client.get(f"/admin/tasks/task/?q={live.code}").content.decode()
     assert f"/task/{live.code}/" in client.get(f"/admin/tasks/task/?q={live.code}&state=archived").content.decode()
     assert live_configuration().tasks[live.code].archived
+
+
+def test_many_tasks_are_archived_at_once_in_the_draft_with_a_row_for_each_in_the_audit_log(client: Client) -> None:
+    from apps.tasks.models import AuditEntry
+
+    mark = secrets.token_hex(4)
+    publish_tasks(*(task(f"old-{mark}-{number}") for number in range(3)))
+    numbers = list(Task.objects.filter(code__startswith=f"old-{mark}").values_list("pk", flat=True))
+
+    client.post("/admin/tasks/task/", {"action": "archive_in_draft", "_selected_action": numbers})
+
+    assert all(drafted(f"old-{mark}-{number}").archived for number in range(3))
+    assert not any(live_configuration().tasks[f"old-{mark}-{number}"].archived for number in range(3))
+    assert AuditEntry.objects.filter(action="save", key__startswith=f"old-{mark}").count() == 3

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from apps.tasks.config.documents import TASK, Attribute, Condition, Task, encode, from_plain, to_plain
-from tests.unit.config_strategies import tasks
+from tests.unit.config_strategies import FEW, tasks
 
 START = "2026-12-01T00:00:00Z"
 
@@ -50,7 +50,7 @@ def test_values_that_python_takes_for_the_same_are_different_ones(one: Any, othe
         assert len({left, right, msgspec.structs.replace(left)}) == 2
 
 
-@settings(max_examples=50, deadline=None)
+@FEW
 @given(tasks())
 def test_a_document_that_is_stored_and_read_again_gives_the_same_bytes(task: Task) -> None:
     assert encode(from_plain(TASK, to_plain(task))) == encode(task)

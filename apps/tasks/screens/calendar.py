@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from apps.tasks.config.documents import TASK, USER_ZONE, from_plain
 from apps.tasks.config.documents import Task as TaskDocument
-from apps.tasks.models import Draft, DraftItem, Task
+from apps.tasks.models import Draft, Task
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.screens.calendar_layout import Days, Span, clashes_of, lay_out, months_of, running, weeks_of
 from apps.tasks.screens.change_sentences import address_of
@@ -27,7 +27,7 @@ from apps.tasks.screens.workplace import editor_of
 
 WEEKS = (4, 8, 13, 26)
 MOST_DRAFTS = 100
-MOST_SPANS = 400
+MOST_SPANS = 300
 """More bars than this nobody can read: then the page says so, and filters help."""
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2999, 12, 31)
 UPCOMING, LIVE, ENDED, OFF = "upcoming", "live", "ended", "off"
@@ -128,36 +128,38 @@ def _spans(asked: Asked, days: Days, now: datetime) -> tuple[list[Span], int]:
     begin = datetime.combine(days.first, time.min, days.zone)
     end = datetime.combine(days.last + timedelta(days=1), time.min, days.zone)
     changed = _changed_tasks(asked.draft)
+    fresh = [span for span in _draft_spans(changed, now) if _is_asked_for(span, asked, begin, end)]
     live = Task.objects.filter(archived=False, starts_at__lt=end).filter(Q(ends_at__isnull=True) | Q(ends_at__gt=begin))
     if asked.category:
         live = live.filter(category=asked.category)
     if asked.zone:
         live = live.filter(time_zone=asked.zone)
-    live = live.exclude(code__in=changed)
-    fresh = [span for span in _draft_spans(changed, now) if _is_asked_for(span, asked, begin, end)]
-    shown = live.order_by("starts_at", "code")[: max(MOST_SPANS - len(fresh), 0)]
-    count = live.count() + len(fresh)
+    codes = [code for code in live.order_by("starts_at", "code").values_list("code", flat=True) if code not in changed]
+    shown = Task.objects.filter(code__in=codes[: max(MOST_SPANS - len(fresh), 0)])
     columns = ("code", "name", "category", "time_zone", "starts_at", "ends_at", "switched_off", "document__exclusive_group")
     spans = [
         Span(code, name or code, category, task_zone, starts_at, ends_at, state_at(now, starts_at, ends_at, off), group or "")
         for code, name, category, task_zone, starts_at, ends_at, off, group in shown.values_list(*columns)
     ]
-    named = [replace(span, state_word=str(STATE_WORDS[span.state]), address=address_of(TASK, span.code)) for span in (*fresh, *spans)]
-    return named[:MOST_SPANS], count
+    found = [*fresh, *spans][:MOST_SPANS]
+    named = [replace(span, state_word=str(STATE_WORDS[span.state]), address=address_of(TASK, span.code)) for span in found]
+    return named, len(codes) + len(fresh)
 
 
-def _changed_tasks(draft: Draft | None) -> dict[str, DraftItem]:
-    return {} if draft is None else {item.key: item for item in draft.items.filter(kind=TASK)}
+def _changed_tasks(draft: Draft | None) -> dict[str, tuple[dict[str, Any] | None, bool]]:
+    """By code: the task's document, and whether it is new."""
+    if draft is None:
+        return {}
+    items = draft.items.filter(kind=TASK).annotate(is_new=Q(base__isnull=True))
+    return {key: (document, is_new) for key, document, is_new in items.values_list("key", "document", "is_new")}
 
 
-def _draft_spans(changed: dict[str, DraftItem], now: datetime) -> Iterable[Span]:
-    for item in changed.values():
-        if item.document is None:
+def _draft_spans(changed: dict[str, tuple[dict[str, Any] | None, bool]], now: datetime) -> Iterable[Span]:
+    for document, is_new in changed.values():
+        if document is None or document.get("archived"):
             continue
-        task = from_plain(TASK, item.document)
+        task = from_plain(TASK, document)
         assert isinstance(task, TaskDocument)
-        if task.archived:
-            continue
         yield Span(
             code=task.code,
             name=name_of(task),
@@ -167,7 +169,7 @@ def _draft_spans(changed: dict[str, DraftItem], now: datetime) -> Iterable[Span]
             ends_at=task.ends_at,
             state=state_at(now, task.starts_at, task.ends_at, task.switched_off),
             exclusive_group=task.exclusive_group,
-            change="new" if item.base is None else "changed",
+            change="new" if is_new else "changed",
         )
 
 

@@ -61,17 +61,17 @@ class FileForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What an import would do to the configuration that the operator works on."""
+    """What an import would do to the configuration that the operator works on.
 
-    imported: Imported
+    `changed`: the keys of the documents that make a difference; `changes`: the first of them in sentences; `same`: how many make none.
+    `faults`: those in the file, then those that the whole would have by it. The first are not taken; the others may be put right in the
+    draft.
+    """
+
+    changed: list[tuple[str, str]]
     changes: list[Change]
+    same: int
     faults: list[LineFault]
-    """Those in the file, then those of the whole that it would make. Either kind may be put right in the draft; the first is not taken."""
-
-    @property
-    def same(self) -> int:
-        """Documents that make no difference."""
-        return len(self.imported.changes) - len(self.changes)
 
 
 @require_safe
@@ -119,19 +119,17 @@ def dry_run(request: HttpRequest) -> HttpResponse:
         form.add_error("file", _("The file is too large. Import it in parts."))
         return _page(request, work, form)
     found = run_dry(sort, content, work)
-    whole = {(fault.kind, fault.key) for fault in found.faults if fault.kind}
     return show(
         request,
         "exchange_dry_run.html",
         _("Dry run of %(file)s") % {"file": str(file.name)[:100]},
         banner=work.banner(),
         run=found,
-        changes=found.changes[:CHANGES_SHOWN],
-        more=max(len(found.changes) - CHANGES_SHOWN, 0),
-        count=len(found.changes),
+        changes=found.changes,
+        more=len(found.changed) - len(found.changes),
+        count=len(found.changed),
         faults=[(say_line(fault), fault, say_fault(fault)) for fault in found.faults[:FAULTS_SHOWN]],
         faults_more=max(len(found.faults) - FAULTS_SHOWN, 0),
-        faulty=len(whole),
         packed=packed,
         edition=work.draft.edition if work.draft else 0,
         seen=work.live_number,
@@ -149,9 +147,7 @@ def take(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("The dry run is too old. Choose the file again."))
         return redirect("tasks-exchange")
     imported = read(sort, content, work.configuration)
-    changes = {
-        (kind, key): document for (kind, key), document in imported.changes.items() if work.configuration.of_kind(kind).get(key) != document
-    }
+    changes = {key: imported.changes[key] for key in changed_by(imported, work.configuration)}
     draft = work.draft_to_change(_("Import"))
     try:
         drafts.save_documents(
@@ -168,13 +164,24 @@ def take(request: HttpRequest) -> HttpResponse:
 
 
 def run_dry(sort: str, content: bytes, work: Workplace) -> DryRun:
-    """Told are the faults that the file brings, not those that were there before."""
     configuration = work.configuration
     imported = read(sort, content, configuration)
-    wanted = configuration.changed(dict(imported.changes))
-    before = {(fault.pointer, fault.code) for fault in drafts.faults_of(configuration, work.live)}
-    new = [fault for fault in refusals(drafts.faults_of(wanted, work.live)) if (fault.pointer, fault.code) not in before]
-    return DryRun(imported, changes_between(configuration, wanted, imported.changes), [*imported.faults, *imported.in_file(new)])
+    changed = changed_by(imported, configuration)
+    wanted = configuration.changed({key: imported.changes[key] for key in changed})
+    new = refusals(drafts.faults_of(wanted, work.live))
+    if new:  # told are the faults that the file brings, not those that were there before
+        before = {(fault.pointer, fault.code) for fault in drafts.faults_of(configuration, work.live)}
+        new = [fault for fault in new if (fault.pointer, fault.code) not in before]
+    return DryRun(
+        changed=changed,
+        changes=changes_between(configuration, wanted, changed[:CHANGES_SHOWN]),
+        same=len(imported.changes) - len(changed),
+        faults=[*imported.faults, *imported.in_file(new)],
+    )
+
+
+def changed_by(imported: Imported, configuration: Configuration) -> list[tuple[str, str]]:
+    return sorted((kind, key) for (kind, key), document in imported.changes.items() if configuration.of_kind(kind).get(key) != document)
 
 
 def read(sort: str, content: bytes, configuration: Configuration) -> Imported:

@@ -21,14 +21,16 @@ from apps.tasks.config import written
 from apps.tasks.config.documents import TASK
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle
+from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
+from apps.tasks.evaluation.reasons import EXCLUSIVE_GROUP, PREREQUISITE, SEQUENCE, UNAVAILABLE
 from apps.tasks.evaluation.standing import User
 from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.explain_form import Asked, read_question
 from apps.tasks.screens.explain_sources import CannotBeExplained, load_source, source_asked_for
-from apps.tasks.screens.explain_words import STATUS_WORDS, UNKNOWN, Said, say_checks
+from apps.tasks.screens.explain_words import STATUS_WORDS, Said, say_checks
 from apps.tasks.screens.frame import EXPLAIN, screen, show
 from apps.tasks.screens.workplace import editor_of
 from workers.protocol import DBSvrError, Snapshot
@@ -36,6 +38,7 @@ from workers.protocol import DBSvrError, Snapshot
 MOST_TASKS = 200
 """On one page; a code asks for one of them."""
 MOST_DRAFTS = 100
+REASONS_OF_RECORDS = (PREREQUISITE, SEQUENCE, EXCLUSIVE_GROUP)
 SEES, SEES_ALL_THE_SAME, SEES_NOT, CANNOT_SAY = "sees", "all_the_same", "not", "cannot_say"
 
 
@@ -110,14 +113,12 @@ def _answers(asked: Asked, bundle: Bundle) -> dict[str, Any]:
     snapshot, away = snapshot_of(asked.uid)
     profile = Profile(asked.uid, asked.attributes, frozenset(asked.attributes))
     user = User(bundle, profile, snapshot, asked.at, None)
-    tasks = [bundle.by_code[asked.code]] if asked.code else bundle.tasks
-    answers = [answer_for(explain_task(task, user), knows_records=not away) for task in tasks]
-    seen = sum(answer.verdict in (SEES, SEES_ALL_THE_SAME) for answer in answers)
-    unsaid = sum(answer.verdict == CANNOT_SAY for answer in answers)
+    tasks = [bundle.by_code[asked.code]] if asked.code else list(bundle.tasks)
+    answers = [answer_for(explain_task(task, user), knows_records=not away) for task in tasks[:MOST_TASKS]]
     return {
-        "answers": answers[:MOST_TASKS],
-        "not_shown": max(len(answers) - MOST_TASKS, 0),
-        "headline": _headline(asked.uid, seen, unsaid, len(answers)) if len(answers) != 1 else "",
+        "answers": answers,
+        "not_shown": len(tasks) - len(answers),
+        "headline": _headline(asked.uid, [verdict_of(decide(task, user), not away) for task in tasks]) if len(tasks) != 1 else "",
         "snapshot": snapshot,
         "away": away,
         "left_out": bundle.left_out,
@@ -135,21 +136,25 @@ def snapshot_of(uid: int) -> tuple[Snapshot, str]:
 
 def answer_for(explanation: Explanation, knows_records: bool) -> Answer:
     checks = say_checks(explanation, knows_records)
+    decision = explanation.decision
     failing = sum(check.decides for check in checks)
-    is_open = not knows_records and any(check.outcome == UNKNOWN and not check.group and not check.source for check in checks)
-    if failing:
-        verdict = SEES_ALL_THE_SAME if explanation.is_shown else SEES_NOT
-    else:
-        verdict = CANNOT_SAY if is_open and not explanation.is_shown else SEES
-    code = explanation.decision.task.code
-    return Answer(explanation, checks, verdict, failing, address_of(TASK, code))
+    return Answer(explanation, checks, verdict_of(decision, knows_records), failing, address_of(TASK, decision.task.code))
+
+
+def verdict_of(decision: Decision, knows_records: bool) -> str:
+    """Without the user's records, a task that depends on what he has done is left open, unless something else stands against it."""
+    against = [each for each in decision.reasons if knows_records or each.code not in REASONS_OF_RECORDS]
+    if against:
+        return SEES_NOT if decision.status == UNAVAILABLE else SEES_ALL_THE_SAME
+    return SEES if knows_records or not decision.task.has_relations else CANNOT_SAY
 
 
 def open_drafts() -> list[Draft]:
     return list(Draft.objects.filter(state__in=OPEN_STATES).select_related("editor").order_by("-changed_at")[:MOST_DRAFTS])
 
 
-def _headline(uid: int, seen: int, unsaid: int, count: int) -> str:
+def _headline(uid: int, verdicts: list[str]) -> str:
+    seen, unsaid, count = sum(each in (SEES, SEES_ALL_THE_SAME) for each in verdicts), verdicts.count(CANNOT_SAY), len(verdicts)
     places = {"uid": uid, "seen": seen, "count": count, "unsaid": unsaid}
     if unsaid:
         return _("User %(uid)d sees %(seen)d of %(count)d tasks; of %(unsaid)d it cannot be said.") % places

@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.tasks.config import limits
-from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configuration, Document, EventType
+from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configuration, Document, EventType, key_of
 from apps.tasks.config.words import say_fault
 from apps.tasks.people.access import require
 from apps.tasks.publishing import drafts
@@ -210,7 +210,7 @@ def _save(request: HttpRequest, work: Workplace, registry: Registry, document: D
         )
     draft = work.draft_to_change()
     try:
-        edition = edition_to_save(request, draft, document)
+        edition = edition_to_save(request, draft, registry.kind, key_of(document))
         drafts.save_document(draft, edition, registry.kind, changed, request.user, seen=posted_number(request, SEEN, work.live_number))
     except Refusal as refusal:
         messages.error(request, say_refusal(refusal))
@@ -251,7 +251,7 @@ def _form_page(
         judged=judged,
         action=request.get_full_path(),
         draft=draft,
-        **marks(request, work, document, was_told=was_told),
+        **marks(request, work, registry.kind, name or "", was_told=was_told),
         is_drafted=is_drafted,
         own_faults=[say_fault(fault) for fault in own],
         users=sorted(users)[:20],

@@ -93,7 +93,7 @@ def _answer(request: HttpRequest, work: Workplace, task: Task, is_new: bool, tit
 def _save(request: HttpRequest, work: Workplace, editor: TaskEditor, title: str) -> HttpResponse:
     task = editor.edited()
     draft = work.draft_to_change()
-    edition = edition_to_save(request, draft, editor.task)
+    edition = edition_to_save(request, draft, TASK, editor.task.code)
     try:
         drafts.save_document(draft, edition, TASK, task, request.user, seen=posted_number(request, SEEN, work.live_number))
     except (Stale, NotOpen) as refusal:
@@ -130,7 +130,7 @@ def _page(
         action=request.get_full_path(),
         may_edit=work.may_edit,
         why_not=_("You may look but not edit. Editors may."),
-        **marks(request, work, editor.task, was_told=bool(stale)),
+        **marks(request, work, TASK, editor.task.code, was_told=bool(stale)),
         zone=timezone.get_current_timezone_name(),
         is_drafted=is_drafted,
         own_faults=[text for _place, text in placed],
