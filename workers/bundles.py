@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from workers.messages import RevisionSeen, RevisionTaken
-from workers.protocol import BadArgument, DamagedRevision, DBSvrError, MasterDown, PublishedBundle
+from workers.protocol import BadArgument, ConfigUnseen, DamagedRevision, DBSvrError, PublishedBundle
 from workers.requests import Later
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Bundles:
             return self._reply
         if self._looked_at is None or now - self._looked_at > FRESH_S:
             ago = "not looked at yet" if self._looked_at is None else f"last looked at {now - self._looked_at:.1f} s ago"
-            return self._error(MasterDown(f"the task configuration was {ago}: {self._why or 'the worker says nothing'}"))
+            return self._error(ConfigUnseen(f"the task configuration was {ago}: {self._why or 'the worker says nothing'}"))
         if asker.until > now:
             return None
         if self.damage:

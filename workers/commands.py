@@ -167,7 +167,8 @@ class Commands:
     def _task_config(self, client: Client, words: Words, now: float) -> None:
         options = {words[place].upper(): words[place + 1] for place in range(2, len(words) - 1, 2)}
         is_whole = len(words) >= 2 and len(words) % 2 == 0 and len(options) == len(words) // 2 - 1
-        if not is_whole or not options.keys() <= {b"BLOCK", b"USING"} or not all(map(bytes.isdigit, options.values())):
+        are_numbers = all(word.isdigit() and len(word) < 10 for word in options.values())
+        if not is_whole or not options.keys() <= {b"BLOCK", b"USING"} or not are_numbers:
             raise BadArgument("usage: TASK.CONFIG revision [BLOCK ms] [USING revision]")
         wait_ms = min(int(options.get(b"BLOCK", b"0")), LONGEST_BLOCK_MS)
         using = parse_known_revision(options[b"USING"])[0] if b"USING" in options else None

@@ -195,6 +195,13 @@ class NotOwner(DBSvrError):
         return words[place] if len(words) > 1 and INSTANCE_NAME.match(words[place]) else ""
 
 
+class ConfigUnseen(DBSvrError):
+    """This DBSvr has not seen the published task configuration for a while, so it cannot say what is newest. Another one may."""
+
+    code = "UNSEEN"
+    retryable = True
+
+
 class DamagedRevision(DBSvrError):
     """The newest task configuration cannot be read. The one that the asker has is the last good one, and stands."""
 
@@ -214,6 +221,7 @@ ERRORS: dict[str, type[DBSvrError]] = {
         Refused,
         Unreachable,
         NotOwner,
+        ConfigUnseen,
         DamagedRevision,
     )
 }

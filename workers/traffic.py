@@ -7,6 +7,7 @@ outlives the lives of a worker.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -17,14 +18,6 @@ ROWS_AT_ONCE = 500
 KEEP_DAYS = 100
 MOST = 100_000
 """Counters in memory while the table cannot be written; what is above is not counted."""
-
-
-class Step(NamedTuple):
-    """What one change did to the record of a user's period."""
-
-    task: int
-    started: bool
-    completed: bool
 
 
 class Row(NamedTuple):
@@ -40,11 +33,12 @@ class Traffic:
         self._next_at = 0.0
         self._swept_on = ""
 
-    def note(self, day: str, steps: Iterable[Step]) -> None:
-        """The steps of a committed transaction, at this day (UTC)."""
-        for task, started, completed in steps:
-            if started or completed:
-                self._add(task, day, started, completed)
+    def note(self, day: str, begun: Iterable[int], completed: Iterable[int]) -> None:
+        """What a committed transaction has done at this day (UTC): one number of a task for each record begun, and each completed."""
+        for task, count in Counter(begun).items():
+            self._add(task, day, count, 0)
+        for task, count in Counter(completed).items():
+            self._add(task, day, 0, count)
 
     def _add(self, task: int, day: str, started: int, completed: int) -> None:
         counts = self._counts.get((task, day))

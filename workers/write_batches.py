@@ -8,6 +8,7 @@ order. Says what became of each write in `Writes` frames; decides nothing about 
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from workers import store
@@ -18,7 +19,7 @@ from workers.ownership import Ownership, not_owner
 from workers.protocol import BadArgument, DBSvrError, MasterDown, NotOwner, Refused, decode_changes
 from workers.snapshots import user_snapshot, write_answer
 from workers.store import AppliedEvent, Loaded, Purge
-from workers.traffic import Row, Step, Traffic
+from workers.traffic import Row, Traffic
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
 Refusal: TypeAlias = "tuple[int, str, str]"
@@ -176,19 +177,19 @@ class WriteBatches:
         events: list[AppliedEvent] = []
         changed: dict[int, User] = {}
         purges: dict[tuple[int, str], Purge] = {}
-        steps: list[Step] = []
+        begun: list[int] = []
+        completed: list[int] = []
         for write in writes:
             user, key = loaded.users[write.uid], (write.uid, write.event_id)
             base_version = user.version
             known = results.get(key)
             if known is None:
                 try:
-                    result, its_steps = _apply(user, write, now)
+                    result = _apply(user, write, now, begun, completed)
                 except BadArgument as error:
                     refused.append((write.request_id, error.code, str(error)))
                     continue
                 results[key] = result
-                steps += its_steps
                 events.append(AppliedEvent(write.uid, write.event_id, result))
                 changed[user.uid] = user
             for node in write.nodes:
@@ -200,18 +201,22 @@ class WriteBatches:
             answer = write_answer(known is None, results[key], base_version, user_snapshot(user, self.generation), nodes)
             outcomes.append((write.request_id, known is None, answer))
         store.save_and_commit(self._connection, self.generation, changed.values(), events, purges.values(), now)
-        self._traffic.note(store.day_of(now), steps)
+        self._traffic.note(store.day_of(now), begun, completed)
         return outcomes, refused, len(purges)
 
 
-def _apply(user: User, write: Write, now_ms: int) -> tuple[bytes, list[Step]]:
+def _apply(user: User, write: Write, now_ms: int, begun: list[int], completed: list[int]) -> bytes:
+    """The results, as JSON. The numbers of tasks whose records it has begun and completed are added to the two lists."""
     if write.is_clear:
         clear(user)
-        return b"[]", []
+        return b"[]"
+    records = user.tasks
+    known = len(records)
     # The front has checked what it sends.
-    changes = decode_changes(write.changes)
-    begun = {key for each in changes if (key := (each.task, each.period)) not in user.tasks}
-    results = apply_changes(user, changes, now_ms)
-    steps = [Step(task, started=True, completed=False) for task, _ in begun]
-    steps += [Step(each.task, started=False, completed=True) for each in results if each.completed_now]
-    return encode_results(results), steps
+    results = apply_changes(user, decode_changes(write.changes), now_ms)
+    if len(records) > known:
+        begun += [task for task, _ in islice(reversed(records), len(records) - known)]  # new ones stand at the end
+    for each in results:
+        if each.completed_now:
+            completed.append(each.task)
+    return encode_results(results)

@@ -35,8 +35,10 @@ HIDES: Mapping[str, frozenset[str]] = {
             "queue.finish.age",
             "queue.clear.age",
             "overload",
+            "config.unseen",
         }
     ),
+    "master.beat": frozenset({"config.unseen"}),
     "replica.lag.growing": frozenset({"replica.lag"}),
     "replica.stopped": frozenset({"replica.lag", "replica.lag.growing"}),
     "replica.silent": frozenset({"replica.lag", "replica.lag.growing", "replica.stopped"}),

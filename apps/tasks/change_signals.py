@@ -1,7 +1,7 @@
 """Every saved or deleted key raises its change counter, on whichever path it was saved: page, command or shell.
 
-`QuerySet.update()` sends no signal; the watch reloads everything now and then, which covers that path too, only later. Tasks are
-written by publishing alone, which raises their counter by itself.
+`QuerySet.update()` sends no signal; the watch reloads everything now and then, which covers that path too, only later. Published tasks
+come by another way (`live_bundle`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.db.models.signals import post_delete, post_save
 from apps.tasks.models import ApiKey, ChangeCounter
 from apps.tasks.watch import watch
 
-TASKS, KEYS = "tasks", "keys"
+KEYS = "keys"
 
 
 def connect() -> None:

@@ -1,4 +1,4 @@
-"""What this process holds of tasks and keys, and how it learns that it has changed.
+"""What this process holds of API keys, and how it learns that it has changed.
 
 Requests must not query for what hardly ever changes. So one thread per process looks at the change counters twice a second, with one
 small query, and reloads only what has risen; a request takes what is there. A change is seen within `LOOK_S` plus one query.
@@ -128,14 +128,14 @@ class Watch:
                 chore()
         except Error as error:
             if not self._failing:
-                log.warning("tasks and keys cannot be read; the last known stand", extra={"error": error})
+                log.warning("API keys cannot be read; the last known stand", extra={"error": error})
             self._failing = True
         except Exception:
             # The thread must outlive any fault in one row, else a revoked key would live for ever.
-            log.exception("tasks or keys could not be loaded; the last known stand")
+            log.exception("API keys could not be loaded; the last known stand")
         else:
             if self._failing:
-                log.info("tasks and keys can be read again")
+                log.info("API keys can be read again")
             self._failing = False
 
 

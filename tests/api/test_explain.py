@@ -13,7 +13,7 @@ from tests.api.conftest import Caller
 from tests.stack import published
 from tests.stack.waiting import eventually
 
-LEVEL_30 = ((Condition(attribute="level", operator=">=", value=30),),)
+RANK_30 = ((Condition(attribute="rank", operator=">=", value=30),),)
 
 
 def explain(api: Caller, uid: Any, **body: Any) -> tuple[int, dict[str, Any]]:
@@ -21,11 +21,11 @@ def explain(api: Caller, uid: Any, **body: Any) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.fixture
-def level(make_task: Callable[..., Any]) -> None:
+def rank(make_task: Callable[..., Any]) -> None:
     from apps.tasks.publishing.live import live_configuration
 
-    if "level" not in live_configuration().attributes:
-        published.publish_tasks(Attribute(name="level", type="number"))
+    if "rank" not in live_configuration().attributes:
+        published.publish_tasks(Attribute(name="rank", type="number"))
 
 
 def only(body: dict[str, Any]) -> dict[str, Any]:
@@ -34,11 +34,11 @@ def only(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_condition_says_wanted_actual_and_where_the_value_comes_from(
-    api: Caller, uid: int, level: None, make_task: Callable[..., Any]
+    api: Caller, uid: int, rank: None, make_task: Callable[..., Any]
 ) -> None:
-    task = make_task(conditions=LEVEL_30)
+    task = make_task(conditions=RANK_30)
 
-    status, body = explain(api, uid, attributes={"level": 28}, tasks=[task.code])
+    status, body = explain(api, uid, attributes={"rank": 28}, tasks=[task.code])
 
     assert status == 200
     found = only(body)
@@ -49,26 +49,26 @@ def test_a_condition_says_wanted_actual_and_where_the_value_comes_from(
         "outcome": "unmet",
         "reason": "condition_unmet",
         "decides": True,
-        "about": "level",
+        "about": "rank",
         "operator": ">=",
         "wanted": 30,
         "actual": 28,
         "group": 1,
         "note": "caller",
     }
-    assert only(explain(api, uid, attributes={"level": 30}, tasks=[task.code])[1])["shown"]
+    assert only(explain(api, uid, attributes={"rank": 30}, tasks=[task.code])[1])["shown"]
 
 
-def test_it_agrees_with_the_list_and_with_complete(api: Caller, uid: int, level: None, make_task: Callable[..., Any]) -> None:
-    task = make_task(conditions=LEVEL_30)
+def test_it_agrees_with_the_list_and_with_complete(api: Caller, uid: int, rank: None, make_task: Callable[..., Any]) -> None:
+    task = make_task(conditions=RANK_30)
 
     _status, unavailable = api.tasks(uid, "?status=unavailable&reasons=values")
     (listed,) = [each for each in unavailable["tasks"] if each["code"] == task.code]
-    assert [(reason["code"], reason["about"], reason["wanted"]) for reason in listed["reasons"]] == [("attribute_unknown", "level", 30)]
-    assert task.code in [each["code"] for each in api.tasks(uid, '?attributes={"level":31}')[1]["tasks"]]
-    status, problem = api.complete(uid, task.code, "e1", attributes={"level": 29})
+    assert [(reason["code"], reason["about"], reason["wanted"]) for reason in listed["reasons"]] == [("attribute_unknown", "rank", 30)]
+    assert task.code in [each["code"] for each in api.tasks(uid, '?attributes={"rank":31}')[1]["tasks"]]
+    status, problem = api.complete(uid, task.code, "e1", attributes={"rank": 29})
     assert (status, [reason["code"] for reason in problem["reasons"]]) == (409, ["condition_unmet"])
-    assert api.complete(uid, task.code, "e1", attributes={"level": 30})[0] == 200
+    assert api.complete(uid, task.code, "e1", attributes={"rank": 30})[0] == 200
     assert only(explain(api, uid, tasks=[task.code])[1])["state"] == "completed"
 
 

@@ -196,10 +196,13 @@ def test_every_word_is_chinese_for_a_chinese_operator(open_page: OpenPage, log_i
 
 
 def content_words() -> set[str]:
-    """Names that operators gave: the words of tasks and keys are theirs."""
+    """Names that operators gave: the words of tasks, keys and roles are theirs."""
+    from django.contrib.auth.models import Group
+
     from apps.tasks.models import ApiKey, Task
 
-    names = [name for row in Task.objects.values_list("name", "code") for name in row] + list(ApiKey.objects.values_list("name", flat=True))
+    names = list(Group.objects.values_list("name", flat=True))
+    names += [name for row in Task.objects.values_list("name", "code") for name in row] + list(ApiKey.objects.values_list("name", flat=True))
     return {word for name in names for word in re.findall(r"[A-Za-z]{3,}", name)}
 
 

@@ -175,6 +175,7 @@ def test_wrong_words_are_refused_and_redis_clients_of_both_protocols_understand_
         ("TASK.CONFIG", 1, "WAIT", 5),
         ("TASK.CONFIG", 1, "BLOCK", 5, "BLOCK", 5),
         ("TASK.CONFIG", 1, "BLOCK", -5),
+        ("TASK.CONFIG", 1, "BLOCK", "9" * 5_000),
     ):
         with pytest.raises(Exception, match=r"usage|revision must be"):
             client.ask(*words)

@@ -279,3 +279,12 @@ def test_a_page_without_a_login_asks_no_database_whatever_its_cookies_say(django
         client.get("/")
 
     assert len(asked) == 0
+
+
+# Migrations
+
+
+def test_the_models_are_as_the_migrations_make_them(django_on_stack: PrivateStack) -> None:
+    from django.core.management import call_command
+
+    call_command("makemigrations", "--check", "--dry-run", verbosity=1)

@@ -17,6 +17,7 @@ from deploy.local.ports import is_free
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tasksys_site.configuration import PROJECT
+from tests.stack.revisions import create_table
 from tests.stack.waiting import eventually
 from workers.process import Exit
 
@@ -75,7 +76,7 @@ def test_workers_may_be_started_in_any_order_and_restarted_one_by_one(make_stack
 
 
 def test_check_reports_a_sound_stack_and_exits_0(make_stack: MakeStack) -> None:
-    result = run_workers(make_stack(), "check")
+    result = run_workers(make_stack(before=create_table), "check")
 
     assert result.returncode == Exit.STOPPED, result.stdout
     assert "All is well." in result.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from apps.tasks.config.documents import (
@@ -25,6 +26,7 @@ from apps.tasks.config.documents import (
     Tier,
     UserList,
 )
+from apps.tasks.config.values import sort_key
 
 CODES = [f"task-{letter}" for letter in "abcdef"]
 codes = st.sampled_from(CODES)
@@ -149,3 +151,68 @@ def configurations(draw: st.DrawFn) -> Configuration:
         events={"x": draw(events)} if draw(st.booleans()) else {},
         lists={"x": draw(lists)} if draw(st.booleans()) else {},
     )
+
+
+TYPES_AS_NAMES = ("number", "text", "boolean", "date", "version")
+"""`conditions` asks for attributes that are called like their types."""
+
+
+@st.composite
+def sound_tasks(draw: st.DrawFn, code: str) -> Task:
+    """One that `validate` lets pass, beside the others that `sound_configurations` makes."""
+    task = draw(tasks(code))
+    fields: dict[str, Any] = {
+        "texts": {language: text for language, text in task.texts.items() if text.name.strip()} | {"en": Text(name="x")},
+        "tags": tuple(dict.fromkeys(tag for tag in task.tags if tag.strip())),
+        "conditions": tuple(
+            tuple(row for row in group if is_sound(row)) or (Condition(attribute="text", operator="exists"),) for group in task.conditions
+        ),
+        "feeds": tuple(Feed(event=feed.event, where=tuple(row for row in feed.where if is_sound(row))) for feed in task.feeds),
+        "prerequisites": tuple({each.task: each for each in task.prerequisites if each.task < code}.values()),
+        "sequence": "",
+        "distinct_by": "text" if task.mode == "distinct" else "",
+        "caps": Caps(),
+        "release": Release(percentage_bp=task.release.percentage_bp, salt=task.release.salt, allow=("beta",)),
+        "target": task.target if task.kind in ("counter", "streak") else 1,
+        "points": task.points,
+        "streak": Streak(length=3, grace=1) if task.kind == "streak" else None,
+        "tiers": tuple(Tier(target=place + 1, points=min(tier.points, 2**40)) for place, tier in enumerate(task.tiers))
+        if task.kind == "tiers"
+        else (),
+    }
+    if task.mode == "distinct" and not task.feeds:
+        fields["feeds"] = (Feed(event="match_finished"),)
+    if task.kind == "tiers" and not task.tiers:
+        fields["tiers"] = (Tier(target=1, points=1),)
+    if task.kind == "streak" and task.period.kind == "once":
+        fields["period"] = Period(kind="daily", zone="user", resets_at=draw(st.sampled_from(["00:00", "23:59"])))
+    return msgspec.structs.replace(task, **fields)
+
+
+def is_sound(row: Condition) -> bool:
+    if row.operator in ("in", "not_in"):
+        return len(set(row.value)) == len(row.value)
+    if row.operator == "between":
+        low, high = (sort_key(value, row.attribute) for value in row.value)  # type: ignore[arg-type]
+        return bool(low < high)
+    return True
+
+
+@st.composite
+def sound_configurations(draw: st.DrawFn) -> Configuration:
+    types: dict[str, Any] = {name: name for name in TYPES_AS_NAMES}
+    made = Configuration(
+        tasks={code: draw(sound_tasks(code)) for code in draw(st.sets(codes, min_size=1, max_size=3))},
+        attributes={name: Attribute(name=name, type=types[name]) for name in TYPES_AS_NAMES},
+        events={name: EventType(name=name, attributes=types) for name in ("match_finished", "logged_in")},
+        lists={"beta": UserList(name="beta", sha256="0" * 64, count=2)},
+    )
+    # What is needed must be there; what an archived task needs may be gone.
+    kept = {
+        code: msgspec.structs.replace(
+            task,
+            prerequisites=tuple(each for each in task.prerequisites if each.task in made.tasks and not made.tasks[each.task].archived),
+        )
+        for code, task in made.tasks.items()
+    }
+    return msgspec.structs.replace(made, tasks=kept)

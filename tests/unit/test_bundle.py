@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -137,22 +137,50 @@ def test_a_task_that_this_host_cannot_use_is_left_out_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    "fields",
     [
-        b"",
-        b"null",
-        b"[]",
-        b"\xff\xfe",
-        b"{}",
-        b'{"schema":1}',
-        bundle_bytes(task()).replace(b'"schema":1', b'"schema":2'),
-        bundle_bytes(task()).replace(b'"points":10', b'"points":"ten"'),
-        bundle_bytes(task()).replace(b'"default":0', b'"default":"none"'),
-        bundle_bytes(task()).replace(b'"points":10', b'"pints":10'),
-        bundle_bytes(task())[:-1],
-        b"[" * 100_000,
+        {"period": Period(kind="every_days", every_days=0)},
+        {"period": Period(kind="monthly", month_day=0)},
+        {"period": Period(kind="weekly", week_starts_on=8)},
+        {"period": Period(kind="daily", resets_at="25:00")},
+        {"period": Period(kind="daily", resets_at="04:00+08:00")},
+        {"period": Period(kind="daily", zone="user", resets_at="soon")},
+        {"kind": "streak", "streak": {"length": 0}},
+        {"starts_at": datetime(2026, 1, 1)},
+        {"ends_at": datetime(2027, 1, 1)},
     ],
 )
+def test_a_task_that_would_fail_for_every_user_is_left_out_before(fields: dict[str, Any]) -> None:
+    """Validation refuses these; a bundle may come from elsewhere."""
+    data = bundle_bytes(task("good"), task("bad", **fields)) if "streak" not in fields else _with_streak_of_no_length()
+
+    assert list(load_bundle(data).left_out) == ["bad"]
+
+
+def _with_streak_of_no_length() -> bytes:
+    data = bundle_bytes(task("good"), task("bad", kind="streak", streak={"length": 7}))
+    return data.replace(b'"length":7', b'"length":0')
+
+
+NO_BUNDLES = {
+    "nothing": b"",
+    "null": b"null",
+    "a list": b"[]",
+    "no UTF-8": b"\xff\xfe",
+    "an empty object": b"{}",
+    "a part": b'{"schema":1}',
+    "a schema to come": bundle_bytes(task()).replace(b'"schema":1', b'"schema":2'),
+    "a number as text": bundle_bytes(task()).replace(b'"points":10', b'"points":"ten"'),
+    "a default of another type": bundle_bytes(task()).replace(b'"default":0', b'"default":"none"'),
+    "a field to come": bundle_bytes(task()).replace(b'"points":10', b'"pints":10'),
+    "a uid below nothing": bundle_bytes(task(), lists={"staff": [1]}).replace(b'"uids":[1]', b'"uids":[-1]'),
+    "a uid too large": bundle_bytes(task(), lists={"staff": [1]}).replace(b'"uids":[1]', b'"uids":[18446744073709551616]'),
+    "cut off": bundle_bytes(task())[:-1],
+    "nested without end": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("data", NO_BUNDLES.values(), ids=NO_BUNDLES)
 def test_what_is_no_bundle_is_refused_whole(data: bytes) -> None:
     with pytest.raises(BadBundle):
         load_bundle(data)

@@ -150,8 +150,8 @@ def test_an_asker_who_waits_hears_that_nobody_looks_any_more_so_that_he_can_go_e
     front.pass_time(FRESH_S + 0.1)
 
     assert waiting.answer is not None
-    assert waiting.answer.startswith(b"-MASTERDOWN the task configuration was last looked at 2.1 s ago")
-    assert front.errors["MASTERDOWN"] == 1
+    assert waiting.answer.startswith(b"-UNSEEN the task configuration was last looked at 2.1 s ago")
+    assert front.errors["UNSEEN"] == 1
 
 
 def test_a_front_that_starts_without_its_master_gives_what_it_has_kept() -> None:
@@ -160,7 +160,7 @@ def test_a_front_that_starts_without_its_master_gives_what_it_has_kept() -> None
     assert front.ask(0).answer == encode_bundle(revision(42))
     assert (
         front.ask(42, block_s=5).answer
-        == b"-MASTERDOWN the task configuration was not looked at yet: the master's worker has not looked yet\r\n"
+        == b"-UNSEEN the task configuration was not looked at yet: the master's worker has not looked yet\r\n"
     )
     assert Front().ask(0, block_s=5).answer is not None
 

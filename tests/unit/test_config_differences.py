@@ -70,10 +70,14 @@ CN = only_if("region", "in", ["CN", "US"])
         ),
         ({}, {"texts": {"en": TEXTS["en"]}}, ["name in Chinese “今日登录” removed"]),
         ({}, {"kind": "counter", "target": 5}, ["kind: one step → count to a target", "target 1 → 5"]),
-        ({}, {"period": Period(kind="daily", zone="user")}, ["every day instead of once", "time zone: UTC → the user's own"]),
-        ({}, {"period": Period(kind="weekly", week_starts_on=7)}, ["every week instead of once", "first day of the week: Monday → Sunday"]),
-        ({}, {"period": Period(anchor=date(2026, 12, 1))}, ["day from which periods are counted: 1 Dec 2026"]),
-        ({}, {"late_window_s": 5_400}, ["how late an event may be: 1 day → 90 minutes"]),
+        (
+            {},
+            {"period": Period(kind="daily", zone="user")},
+            ["every day instead of once", "time zone of the period: UTC → the user's own"],
+        ),
+        ({}, {"period": Period(kind="weekly", week_starts_on=7)}, ["every week instead of once", "the week begins on: Monday → Sunday"]),
+        ({}, {"period": Period(anchor=date(2026, 12, 1))}, ["counted from: 1 Dec 2026"]),
+        ({}, {"late_window_s": 5_400}, ["late events count for: 1 day → 90 minutes"]),
         ({}, {"conditions": ((LEVEL_30,),)}, ["only for users with level ≥ 30"]),
         ({"conditions": ((LEVEL_30,),)}, {}, ["for everybody, no longer only for users with level ≥ 30"]),
         ({"conditions": ((LEVEL_30,),)}, {"conditions": ((LEVEL_30, CN),)}, ["condition region is CN or US added"]),
@@ -107,8 +111,8 @@ CN = only_if("region", "in", ["CN", "US"])
             ["the reward comes when the user claims it, up to 2 days after the period's end (before: by itself)"],
         ),
         ({}, {"caps": Caps(total=100, points_budget=5_000)}, ["at most 100 times in all", "at most 5,000 points in all"]),
-        ({"caps": Caps(total=100)}, {"caps": Caps(total=200)}, ["cap for all users 100 → 200"]),
-        ({"caps": Caps(total=100)}, {}, ["cap for all users removed (was 100)"]),
+        ({"caps": Caps(total=100)}, {"caps": Caps(total=200)}, ["completions by all users, ever 100 → 200"]),
+        ({"caps": Caps(total=100)}, {}, ["completions by all users, ever removed (was 100)"]),
         (
             {},
             {"release": Release(percentage_bp=2_505, deny=("beta",))},
@@ -189,7 +193,7 @@ def test_of_a_new_document_every_field_that_says_something_stands_in_the_table()
         Sides("how often", NOTHING, "every day"),
         Sides("points", NOTHING, "5"),
         Sides("conditions", NOTHING, "level ≥ 30"),
-        Sides("cap for all users", NOTHING, "3"),
+        Sides("completions by all users, ever", NOTHING, "3"),
     ]
     assert all_sides(gone, SHANGHAI) == [Sides(row.field, row.new, NOTHING) for row in rows]
 

@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from apps.tasks.config.documents import Caps, Claim, Period, Prerequisite, Streak, Tier
 from apps.tasks.evaluation.evaluator import Profile, evaluate, evaluate_task
@@ -26,6 +28,7 @@ from tests.unit.evaluating import (
     utc,
     where,
 )
+from workers.protocol import PERIOD_KEY
 
 INSTANT = timedelta(microseconds=1)
 DAILY = Period(kind="daily", zone="Asia/Shanghai")
@@ -328,3 +331,28 @@ def test_one_task_alone_is_decided_as_among_all() -> None:
     live = bundle(task("a"), task("b", prerequisites=(Prerequisite(task="a"),)))
 
     assert evaluate_task(live, live.by_code["b"], Profile(42), snapshot(), NOW) == decisions(live)["b"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    key=st.one_of(
+        st.from_regex(PERIOD_KEY),
+        st.builds(
+            "{}{:04}-{:02}-{:02}".format,
+            st.sampled_from(["", "week-", "month-", "days-"]),
+            st.sampled_from([0, 1, 1970, 2026, 9999]),
+            st.integers(0, 13),
+            st.integers(0, 32),
+        ),
+        st.builds("{:04}0101T0000Z-{:04}1231T2359Z".format, st.sampled_from([0, 1, 2026, 9999]), st.sampled_from([1, 2027, 9999])),
+    ),
+    kind=st.sampled_from(["once", "window", "daily", "weekly", "monthly", "every_days"]),
+    zone=st.sampled_from(["UTC", "user", "Pacific/Apia"]),
+)
+def test_no_period_key_in_a_users_records_can_break_his_evaluation(key: str, kind: Any, zone: str) -> None:
+    """Whoever writes records may write any key."""
+    of = task(kind="streak", streak=Streak(length=2, grace=1), claim=BY_CLAIM, period=Period(kind=kind, zone=zone))
+
+    found = decision(of, done(period=key), record(period=key[:30] + "x"), zone="Asia/Tokyo")
+
+    assert found.status in ("available", "claimable")

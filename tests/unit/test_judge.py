@@ -732,5 +732,14 @@ def test_a_configuration_that_nobody_sees_is_said_while_the_master_is_up_and_onl
     assert "config.unseen" not in levels(watch(seconds(10, down))[-1])
 
 
+def test_a_master_that_commits_nothing_explains_that_nobody_sees_the_configuration() -> None:
+    frozen: Change = lambda second: {  # noqa: E731
+        **config(look_age_ms=12_000.0)(second),
+        "master": MasterFigures("up", tick=5, beat_age_ms=12_000.0),
+    }
+
+    assert levels(watch(seconds(10, frozen))[-1]) == {"master.beat": "fault"}
+
+
 def test_a_dbsvr_that_says_nothing_of_a_configuration_is_no_finding() -> None:
     assert levels(watch(seconds(10))[-1]) == {"ok": "ok"}

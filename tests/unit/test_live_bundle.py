@@ -16,7 +16,7 @@ from apps.tasks.live_bundle import LiveBundle, load_bundle
 from apps.tasks.watch import NotKnownYet
 from tests.stack.revisions import compiled, damaged
 from tests.stack.waiting import eventually
-from workers.protocol import DamagedRevision, MasterDown, PublishedBundle
+from workers.protocol import ConfigUnseen, DamagedRevision, PublishedBundle
 
 
 class DBSvrs:
@@ -89,7 +89,7 @@ def test_while_nobody_answers_the_last_known_stands_and_ages(start: Start, dbsvr
     dbsvrs.answers.append(compiled(42))
     live = start()
     live.get()
-    dbsvrs.answers.extend([MasterDown("no master")] * 2)
+    dbsvrs.answers.extend([ConfigUnseen("not seen")] * 2)
 
     eventually(lambda: live.get().age_s > 0.7)
 
@@ -101,10 +101,10 @@ def test_while_nobody_answers_the_last_known_stands_and_ages(start: Start, dbsvr
 
 
 def test_without_a_word_from_anybody_nothing_is_made_up(start: Start, dbsvrs: DBSvrs) -> None:
-    dbsvrs.answers.append(MasterDown("no master"))
+    dbsvrs.answers.append(ConfigUnseen("not seen"))
     live = start()
 
-    with pytest.raises(NotKnownYet, match="no master"):
+    with pytest.raises(NotKnownYet, match="not seen"):
         live.get()
     assert live.state == "none is known yet"
 
@@ -121,7 +121,7 @@ def test_a_process_that_starts_while_nobody_answers_begins_with_what_its_host_ha
     eventually(lambda: len(dbsvrs.asked) == 2)
     dbsvrs.is_over.set()
     dbsvrs.is_over = threading.Event()
-    dbsvrs.answers.extend([MasterDown("no master")] * 20)
+    dbsvrs.answers.extend([ConfigUnseen("not seen")] * 20)
 
     later = start().get()
 
@@ -129,7 +129,7 @@ def test_a_process_that_starts_while_nobody_answers_begins_with_what_its_host_ha
     assert 3500 < later.age_s < 3700
 
 
-@pytest.mark.parametrize("content", [b"", b"\x93\x01\x02", os.urandom(100)])
+@pytest.mark.parametrize("content", [b"", b"\x93\x01\x02", os.urandom(100)], ids=["empty", "other", "noise"])
 def test_a_kept_file_that_is_none_is_as_none(start: Start, dbsvrs: DBSvrs, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "live-bundle").write_bytes(content)

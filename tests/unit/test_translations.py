@@ -5,6 +5,7 @@ Collected without gettext: Python by Babel, templates by Django's own `templatiz
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ CATALOGUES = {
 }
 ELSEWHERE = {"templates": ("templates/console",)}  # its strings belong to the app of the console
 
+NO_SOURCES = {".venv", ".git", "var", "tests", "static", "docs", "test-results", "node_modules"}
+TRANSLATES = re.compile(r"django\.utils\.translation import .*gettext|{%\s*(trans|translate|blocktrans|blocktranslate)\b")
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
 
 Message = tuple[str, ...]
@@ -72,6 +75,39 @@ def test_every_string_is_translated_and_none_is_left_over(catalogue: str) -> Non
     assert wanted - translated.keys() == set()
     assert translated.keys() - wanted == set()
     assert [message for message, texts in translated.items() if not texts or not all(texts)] == []
+
+
+def test_no_string_is_untranslated_anywhere() -> None:
+    """All together and counted, for whoever has added some: what is missing, and where it belongs."""
+    missing = {
+        catalogue: sorted({message for folder in folders for message in collect(PROJECT / folder)} - translations(catalogue).keys())
+        for catalogue, folders in CATALOGUES.items()
+    }
+
+    count = sum(map(len, missing.values()))
+    assert count == 0, f"{count} strings have no Chinese: {missing}"
+
+
+def test_no_folder_with_strings_is_forgotten() -> None:
+    """A new app's strings belong to a catalogue, or they would be collected by nobody."""
+    known = [PROJECT / folder for folders in CATALOGUES.values() for folder in folders]
+    sources = [folder for folder in PROJECT.iterdir() if folder.name not in NO_SOURCES and folder.is_dir()]
+    files = [file for folder in sources for kind in ("*.py", "*.html", "*.txt") for file in folder.rglob(kind)]
+    outside = [file for file in files if not any(file.is_relative_to(folder) for folder in known)]
+
+    assert [str(file.relative_to(PROJECT)) for file in outside if TRANSLATES.search(file.read_text(encoding="utf-8"))] == []
+
+
+def test_translating_functions_go_by_names_that_are_collected() -> None:
+    """`from django.utils.translation import gettext as say` would hide what it says from all of this."""
+    hidden = []
+    for file in [file for folder in ("apps", "tasksys_site") for file in (PROJECT / folder).rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation":
+                names = {alias.name: alias.asname or alias.name for alias in node.names if "gettext" in alias.name}
+                hidden += [(str(file.relative_to(PROJECT)), name) for name in names.values() if name not in KEYWORDS]
+
+    assert hidden == []
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +22,7 @@ _UID = OpenApiParameter(
     description="The user's number. The largest ones are reserved.",
 )
 
-_PROBLEMS = {
+PROBLEMS = {
     400: ("Something in the request is wrong; `pointer` says what.", Problem("bad_request", "A uid is a number from 1 …", "path/uid")),
     401: (
         "No API key, or one that is not known or was revoked.",
@@ -49,16 +51,30 @@ _PROBLEMS = {
 }
 
 
-def _answers(shape: Any, *statuses: int, example: dict[str, Any]) -> dict[Any, OpenApiResponse]:
-    answers: dict[Any, OpenApiResponse] = {
-        (200, "application/json"): OpenApiResponse(shape, examples=[OpenApiExample("Example", value=example, response_only=True)])
-    }
+def answers_of(
+    shape: Any,
+    *statuses: int,
+    example: dict[str, Any],
+    successes: Sequence[int] = (200,),
+    problems: Mapping[int, tuple[str, Problem]] = MappingProxyType({}),
+) -> dict[Any, OpenApiResponse]:
+    """One answer for each status; `problems` says what is not as in PROBLEMS."""
+    shown = OpenApiExample("Example", value=example, response_only=True, status_codes=[str(status) for status in successes])
+    answers: dict[Any, OpenApiResponse] = {(status, "application/json"): OpenApiResponse(shape, examples=[shown]) for status in successes}
     for status in statuses:
-        description, problem = _PROBLEMS[status]
+        description, problem = problems.get(status) or PROBLEMS[status]
         shown = OpenApiExample("Example", value=problem.body(), response_only=True, media_type=CONTENT_TYPE, status_codes=[str(status)])
         answers[(status, CONTENT_TYPE)] = OpenApiResponse(shapes.ProblemSerializer, description=description, examples=[shown])
     return answers
 
+
+_LANG = OpenApiParameter(
+    "lang",
+    OpenApiTypes.STR,
+    OpenApiParameter.QUERY,
+    enum=[code for code, _name in settings.LANGUAGES],
+    description="Language of texts.",
+)
 
 LIST_TASKS: dict[str, Any] = {
     "operation_id": "listTasks",
@@ -76,13 +92,7 @@ LIST_TASKS: dict[str, Any] = {
             explode=False,
             description="Only tasks in these states, separated by commas.",
         ),
-        OpenApiParameter(
-            "lang",
-            OpenApiTypes.STR,
-            OpenApiParameter.QUERY,
-            enum=[code for code, _name in settings.LANGUAGES],
-            description="Language of texts.",
-        ),
+        _LANG,
         OpenApiParameter(
             "attributes",
             OpenApiTypes.STR,
@@ -93,7 +103,7 @@ LIST_TASKS: dict[str, Any] = {
             "reasons", OpenApiTypes.STR, OpenApiParameter.QUERY, enum=["values"], description="Reasons with the values that decided."
         ),
     ],
-    "responses": _answers(
+    "responses": answers_of(
         shapes.UserTasksSerializer,
         *(400, 401, 403, 502, 503, 504),
         example={
@@ -127,7 +137,7 @@ LIST_TASKS: dict[str, Any] = {
                     "completed_at": None,
                     "claimed_at": None,
                     "claim_until": None,
-                    "claimable_before": [],
+                    "still_claimable": [],
                     "reasons": [],
                 }
             ],
@@ -145,7 +155,7 @@ COMPLETE_TASK: dict[str, Any] = {
     "parameters": [_UID, OpenApiParameter("code", OpenApiTypes.STR, OpenApiParameter.PATH, description="The task's code.")],
     "request": {"application/json": shapes.CompleteBodySerializer},
     "examples": [OpenApiExample("Example", value={"event_id": "login-2026-11-30-42"}, request_only=True)],
-    "responses": _answers(
+    "responses": answers_of(
         shapes.CompletionSerializer,
         *(400, 401, 403, 404, 409, 413, 415, 502, 503, 504),
         example={
@@ -180,12 +190,14 @@ FORGET_USER: dict[str, Any] = {
         ),
         OpenApiParameter("event_id", OpenApiTypes.STR, OpenApiParameter.QUERY, description="The same, for who cannot set a header."),
     ],
-    "responses": _answers(
+    "responses": answers_of(
         shapes.ForgottenUserSerializer,
         *(400, 401, 403, 502, 503, 504),
         example={"uid": 1000000000042, "event_id": "erase-42", "applied": True, "generation": 1, "version": 5},
     ),
 }
+
+_FAULTY_DRAFT = Problem("invalid_configuration", "The draft has faults; check it first.", "#/draft")
 
 EXPLAIN: dict[str, Any] = {
     "operation_id": "explainUser",
@@ -194,12 +206,13 @@ EXPLAIN: dict[str, Any] = {
         "Scope `read`. Every check of every task, in a fixed order, with what was wanted and what is; at any moment, with the user's "
         "records as they are now. The same evaluator decides here and in the other calls."
     ),
-    "parameters": [LIST_TASKS["parameters"][2]],
+    "parameters": [_LANG],
     "request": {"application/json": shapes.ExplainBodySerializer},
     "examples": [OpenApiExample("Example", value={"uid": 42, "attributes": {"level": 28}, "tasks": ["daily-login"]}, request_only=True)],
-    "responses": _answers(
+    "responses": answers_of(
         shapes.ExplainedUserSerializer,
-        *(400, 401, 403, 404, 409, 413, 415, 502, 503, 504),
+        *(400, 401, 403, 404, 413, 415, 422, 502, 503, 504),
+        problems={422: ("The draft has faults that keep it from being evaluated.", _FAULTY_DRAFT)},
         example={
             "uid": 42,
             "at": "2026-11-30T12:00:00Z",

@@ -35,12 +35,15 @@ CAUSES: Mapping[str, tuple[int, Any, bool, bool]] = {
     "scope_missing": (403, gettext_lazy("The API key may not do this"), False, False),
     "not_found": (404, gettext_lazy("There is nothing at this address"), False, False),
     "unknown_task": (404, gettext_lazy("There is no such task"), False, False),
-    "unknown_draft": (404, gettext_lazy("There is no such draft"), False, False),
-    "draft_has_faults": (409, gettext_lazy("The draft cannot be published as it is"), False, False),
     "method_not_allowed": (405, gettext_lazy("This method is not offered here"), False, False),
     "not_eligible": (409, gettext_lazy("The task cannot be done"), False, False),
+    "unknown_revision": (404, gettext_lazy("There is no such revision"), False, False),
+    "unknown_draft": (404, gettext_lazy("There is no such draft"), False, False),
+    "conflict": (409, gettext_lazy("A newer revision changed the same"), False, False),
+    "draft_refused": (409, gettext_lazy("The draft is not in a state for this"), False, False),
     "event_id_conflict": (409, gettext_lazy("The event id belongs to another event"), False, False),
     "too_big": (413, gettext_lazy("The request is too large"), False, False),
+    "invalid_configuration": (422, gettext_lazy("The configuration has faults"), False, False),
     "unsupported_media_type": (415, gettext_lazy("The body must be JSON"), False, False),
     "internal": (500, gettext_lazy("Something went wrong here"), True, True),
     "dbsvr_fault": (502, gettext_lazy("The DBSvr could not do this"), False, False),
@@ -62,6 +65,9 @@ WIRE_ERRORS: Mapping[type[protocol.DBSvrError], str] = {
     protocol.TimedOut: "timeout",
     protocol.Unreachable: "unreachable",
     protocol.Refused: "dbsvr_fault",
+    # Answers to whoever asks for the configuration; no call of the API does, the thread that holds it does.
+    protocol.ConfigUnseen: "not_ready",
+    protocol.DamagedRevision: "not_ready",
     protocol.NotAuthenticated: "dbsvr_fault",
 }
 
@@ -77,13 +83,16 @@ class Problem(Exception):
         reasons: Sequence[ReasonAnswer] = (),
         headers: Mapping[str, str] | None = None,
         outcome_unknown: bool | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
+        """`more`: further fields of the body, by name."""
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.pointer = pointer
         self.reasons = reasons
         self.headers = dict(headers or {})
+        self.more = dict(more or {})
         self.status, self.title, self.retryable, unknown = CAUSES[code]
         self.outcome_unknown = unknown if outcome_unknown is None else outcome_unknown
 
@@ -101,7 +110,7 @@ class Problem(Exception):
             body["pointer"] = self.pointer
         if self.reasons:
             body["reasons"] = msgspec.to_builtins(self.reasons)
-        return body
+        return {**body, **self.more}
 
     def answer(self) -> HttpResponse:
         response = HttpResponse(msgspec.json.encode(self.body()), status=self.status, content_type=CONTENT_TYPE, headers=self.headers)
@@ -140,7 +149,7 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             reasons = [reason_answer(reason) for reason in error.reasons]
             return Problem("not_eligible", " ".join(reason.text for reason in reasons), reasons=reasons)
         case NotKnownYet():
-            log.warning("an API request came before tasks and keys could be read", extra={"error": error})
+            log.warning("an API request came before tasks or keys could be read", extra={"error": error})
             return Problem("not_ready", _("Tasks and API keys could not be read yet."), headers={"Retry-After": "1"})
         case DatabaseError():
             log.warning("a database error in an API request", extra={"error": error})

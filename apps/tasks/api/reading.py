@@ -114,20 +114,34 @@ def read_states(request: HttpRequest) -> frozenset[str] | None:
 
 def read_body(request: HttpRequest, form: type[Body]) -> Body:
     """The JSON body as `form`. Content-Type must be JSON; the sentence of a fault names the field."""
-    content_length = request.META.get("CONTENT_LENGTH") or "0"
-    if content_length == "0":
-        raise Problem("bad_request", _("A JSON body is needed, sent with its Content-Length."), "#")
-    if request.content_type != "application/json":
-        raise Problem("unsupported_media_type", _("Send the body with Content-Type: application/json."), "header/Content-Type")
-    if not content_length.isdigit() or int(content_length) > LARGEST_BODY_BYTES:
-        raise Problem("too_big", _("A body may have %(limit)s bytes.") % {"limit": LARGEST_BODY_BYTES})
+    body = read_bytes(request, LARGEST_BODY_BYTES)
     try:
-        return msgspec.json.decode(request.body, type=form)
+        return msgspec.json.decode(body, type=form)
     except msgspec.ValidationError as error:
         sentence, _at, place = str(error).partition(" - at `$")
         raise Problem("bad_request", sentence + ".", "#" + place.rstrip("`").replace(".", "/") if place else _missing(sentence)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Problem("bad_request", _("The body is no JSON."), "#") from None
+
+
+def read_bytes(request: HttpRequest, limit: int) -> bytes:
+    """The body, declared as JSON, of at most `limit` bytes. Nothing is read of a larger one."""
+    content_length = request.META.get("CONTENT_LENGTH") or "0"
+    if content_length == "0":
+        raise Problem("bad_request", _("A JSON body is needed, sent with its Content-Length."), "#")
+    if request.content_type != "application/json":
+        raise Problem("unsupported_media_type", _("Send the body with Content-Type: application/json."), "header/Content-Type")
+    if not content_length.isdigit() or int(content_length) > limit:
+        raise Problem("too_big", _("A body may have %(limit)s bytes.") % {"limit": limit})
+    # Not request.body: that refuses what is larger than a form may be.
+    return request.read(int(content_length))
+
+
+def read_number(text: str | None, pointer: str) -> int:
+    """A revision's or a draft's number."""
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise Problem("bad_request", _("This must be a number, of a revision or a draft."), pointer)
+    return int(text)
 
 
 def _missing(sentence: str) -> str:

@@ -82,7 +82,7 @@ class TaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
     claim_until = serializers.DateTimeField(
         allow_null=True, help_text="When a claimable reward can be claimed no more; null: never, or none."
     )
-    claimable_before = ClaimableSerializer(many=True, help_text="Rewards of earlier periods that can still be claimed.")
+    still_claimable = ClaimableSerializer(many=True, help_text="Rewards of earlier periods that can still be claimed.")
     reasons = ReasonSerializer(many=True, help_text="Why it cannot be done now; empty when it can.")
 
 
@@ -188,6 +188,85 @@ class ForgottenUserSerializer(serializers.Serializer):  # type: ignore[type-arg]
     version = serializers.IntegerField(min_value=0)
 
 
+class FaultSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    pointer = serializers.CharField(allow_blank=True, help_text="A JSON pointer into the configuration: /tasks/log-in-today/ends_at")
+    code = serializers.CharField(help_text="Stable; programs look at this.")
+    level = serializers.ChoiceField(choices=("fault", "warning"), help_text="A warning keeps nothing from being published.")
+    text = serializers.CharField(help_text="What is wrong, and the way out.")
+    line = serializers.IntegerField(required=False, help_text="Of the file that was sent.")
+
+
+class ConflictSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    kind = serializers.ChoiceField(choices=("task", "attribute", "event", "list"))
+    key = serializers.CharField()
+    path = serializers.ListField(child=serializers.CharField(), help_text="The field; empty: the document as a whole.")
+    base = serializers.JSONField(allow_null=True, help_text="What both changes began from.")
+    mine = serializers.JSONField(allow_null=True, help_text="The draft's value.")
+    theirs = serializers.JSONField(allow_null=True, help_text="The live value.")
+    revision = serializers.IntegerField(allow_null=True, help_text="Which revision brought the live value.")
+    by = serializers.CharField(allow_blank=True)
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class DraftSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    draft = serializers.IntegerField(allow_null=True, help_text="Its number; null after a dry run.")
+    edition = serializers.IntegerField(min_value=1, help_text="Rises with each change; say it with what you ask for.")
+    state = serializers.ChoiceField(choices=("editing", "in_review", "approved", "scheduled", "published", "discarded"))
+    base_revision = serializers.IntegerField(min_value=0)
+    live_revision = serializers.IntegerField(min_value=0)
+    changes = serializers.ListField(child=serializers.CharField(), help_text="In sentences, against what is live.")
+    faults = FaultSerializer(many=True)
+    conflicts = ConflictSerializer(many=True)
+    publish_at = serializers.DateTimeField(allow_null=True)
+
+
+class PublishedSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    revision = serializers.IntegerField(min_value=1)
+    etag = serializers.CharField()
+    published_at = serializers.DateTimeField()
+
+
+class EditionBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
+    edition = serializers.IntegerField(help_text="Which edition of the draft you have seen.")
+
+
+class PublishBodySerializer(EditionBodySerializer):
+    reason = serializers.CharField(help_text="Why; it stands in the history.")
+    at = serializers.DateTimeField(required=False, allow_null=True, help_text="Not now but at this moment, with an offset.")
+    in_flight = serializers.ChoiceField(
+        choices=("keep", "apply"), required=False, help_text="Whether users keep the rules of the period that they are in."
+    )
+    history_counts = serializers.BooleanField(required=False, help_text="Whether earlier events count for new tasks.")
+
+
+class ResolveBodySerializer(EditionBodySerializer):
+    kind = serializers.ChoiceField(choices=("task", "attribute", "event", "list"))
+    key = serializers.CharField()
+    path = serializers.ListField(child=serializers.CharField())
+    take = serializers.ChoiceField(choices=("mine", "theirs"))
+    seen = serializers.IntegerField(help_text="The live revision in which you saw the other value.")
+
+
+class BundleSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """Described whole in docs/evaluation.md."""
+
+    schema = serializers.IntegerField()
+    revision = serializers.IntegerField(min_value=1)
+    published_at = serializers.DateTimeField()
+    tasks = serializers.ListField(child=serializers.JSONField())
+    attributes = serializers.DictField(child=serializers.JSONField())
+    events = serializers.DictField(child=serializers.JSONField())
+    lists = serializers.DictField(child=serializers.JSONField())
+
+
+class DocumentsSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    schema = serializers.IntegerField()
+    tasks = serializers.ListField(child=serializers.JSONField(), required=False)
+    attributes = serializers.ListField(child=serializers.JSONField(), required=False)
+    events = serializers.ListField(child=serializers.JSONField(), required=False)
+    lists = serializers.ListField(child=serializers.JSONField(), required=False)
+
+
 class ProblemSerializer(serializers.Serializer):  # type: ignore[type-arg]
     type = serializers.CharField()
     title = serializers.CharField()
@@ -198,3 +277,7 @@ class ProblemSerializer(serializers.Serializer):  # type: ignore[type-arg]
     retryable = serializers.BooleanField(help_text="May it be sent again?")
     outcome_unknown = serializers.BooleanField(help_text="May it have happened all the same? Then repeat it with the same event_id.")
     reasons = ReasonSerializer(many=True, required=False)
+    faults = FaultSerializer(many=True, required=False, help_text="Of 422: everything that is wrong, with its place.")
+    conflicts = ConflictSerializer(many=True, required=False, help_text="Of 409 `conflict`: where a newer revision changed the same.")
+    cause = serializers.CharField(required=False, help_text="Of 409 `draft_refused`: stable; why.")
+    edition = serializers.IntegerField(required=False, help_text="Of cause `stale`: the draft's edition now.")

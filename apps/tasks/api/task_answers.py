@@ -72,7 +72,7 @@ class TaskAnswer(msgspec.Struct, frozen=True):
     completed_at: datetime | None
     claimed_at: datetime | None
     claim_until: datetime | None
-    claimable_before: list[ClaimableAnswer]
+    still_claimable: list[ClaimableAnswer]
     reasons: list[ReasonAnswer]
 
 
@@ -136,7 +136,7 @@ def task_answer(decision: Decision, with_values: bool) -> TaskAnswer:
         completed_at=_moment(decision.completed_at),
         claimed_at=_moment(decision.claimed_at),
         claim_until=decision.claim_until,
-        claimable_before=[ClaimableAnswer(each.period.key, each.points, each.until) for each in decision.still_claimable],
+        still_claimable=[ClaimableAnswer(each.period.key, each.points, each.until) for each in decision.still_claimable],
         reasons=[reason_answer(reason, with_values) for reason in decision.reasons],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from apps.tasks.api import config_views
 from apps.tasks.api.views import CompleteTaskView, ExplainView, UserTasksView, UserView
 
 urlpatterns = [
@@ -11,4 +12,12 @@ urlpatterns = [
     path("users/<str:uid>/tasks", UserTasksView.as_view(), name="api-user-tasks"),
     path("users/<str:uid>/tasks/<str:code>/complete", CompleteTaskView.as_view(), name="api-complete-task"),
     path("users/<str:uid>", UserView.as_view(), name="api-user"),
+    path("config", config_views.ConfigView.as_view(), name="api-config"),
+    path("config/revisions/<str:number>", config_views.RevisionView.as_view(), name="api-config-revision"),
+    path("config/documents", config_views.DocumentsView.as_view(), name="api-config-documents"),
+    path("config/drafts", config_views.DraftsView.as_view(), name="api-drafts"),
+    path("config/drafts/<str:number>", config_views.DraftView.as_view(), name="api-draft"),
+    path("config/drafts/<str:number>/ask", config_views.AskView.as_view(), name="api-draft-ask"),
+    path("config/drafts/<str:number>/resolve", config_views.ResolveView.as_view(), name="api-draft-resolve"),
+    path("config/drafts/<str:number>/publish", config_views.PublishView.as_view(), name="api-draft-publish"),
 ]

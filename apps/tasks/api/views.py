@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
@@ -100,8 +101,8 @@ class ExplainView(ApiView):
             raise Problem("unknown_draft", _("There is no open draft with this number."), "#/draft")
         try:
             return bundle_of_draft(draft)
-        except (BadBundle, KeyError, ValueError) as error:
-            raise Problem("draft_has_faults", _("The draft has faults; check it first."), "#/draft") from error
+        except (BadBundle, KeyError, ValueError, msgspec.ValidationError) as error:
+            raise Problem("invalid_configuration", _("The draft has faults; check it first."), "#/draft") from error
 
 
 class UserView(ApiView):

@@ -86,7 +86,7 @@ class Period(_Document, frozen=True, kw_only=True):
 
     `once`: never again. `window`: once from `starts_at` to `ends_at` of the task. The others begin anew at `resets_at` ("HH:MM",
     local time): every day; on `week_starts_on` (1 Monday … 7 Sunday); on `month_day` (in shorter months on their last day);
-    every `every_days` days, counted from `anchor`.
+    every `every_days` days, counted from `anchor` (1 January 1970).
     """
 
     kind: Literal["once", "daily", "weekly", "monthly", "every_days", "window"] = "once"

@@ -21,6 +21,7 @@ KIND_OF_PART = {part: kind for kind, part in PARTS.items()}
 
 WARNINGS = frozenset(
     {
+        "anchor_missing",
         "attribute_type_changed",
         "budget_below_total_cap",
         "cap_never_reached",

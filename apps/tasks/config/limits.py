@@ -42,10 +42,10 @@ MAX_EVENT_ATTRIBUTES = 100
 MAX_CHARACTERS = {
     "name": 200,
     "description": 2_000,
-    "button": 100,
-    "link": 2_000,
+    "button": 60,
+    "link": 500,
     "category": 64,
-    "icon": 64,
+    "icon": 200,
     "tag": 40,
     "exclusive_group": 64,
     "sequence": 64,

@@ -28,8 +28,8 @@ _PERIOD_RANGES = {"week_starts_on": (1, 7), "month_day": (1, 31), "every_days": 
 
 @lru_cache(maxsize=1)
 def known_zones() -> frozenset[str]:
-    """The IANA names that this host's time zone data knows. It is read from the file system once."""
-    return frozenset(available_timezones())
+    """The IANA names that this host's time zone data knows, without those that mean something else on each host. Read once."""
+    return frozenset(available_timezones() - {"Factory", "localtime", "posixrules"})
 
 
 def inspect_task(task: Task, at: Inspection, event_retention_s: int) -> None:
@@ -144,6 +144,8 @@ def _inspect_period(period: Period, at: Inspection) -> None:
         check_range(at, getattr(period, field), low, high, "period", field)
     if period.anchor is not None:
         check_day(at, period.anchor, "period", "anchor")
+    elif period.kind == "every_days" and period.every_days > 1:
+        at.note("anchor_missing", "period", "anchor")
     for field, kinds in _PERIOD_FIELDS.items():
         if period.kind not in kinds and getattr(period, field) != getattr(_PLAIN_PERIOD, field):
             at.note("period_field_unused", "period", field, period=period.kind)

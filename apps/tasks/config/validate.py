@@ -5,8 +5,6 @@ Pure. Types were checked when the documents were read (`reading`); this is about
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 from apps.tasks.config import limits
 from apps.tasks.config.condition_rows import note_wrong_type
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Configuration, EventType, UserList
@@ -23,10 +21,8 @@ def validate(
     live: Configuration | None = None,
     *,
     event_retention_s: int = limits.EVENT_RETENTION_S,
-    contents: Container[str] | None = None,
 ) -> list[Fault]:
-    """All faults and warnings. With `live` (what is published now) also those of the change itself; with `contents` (the SHA-256 of
-    every list's contents that are stored) also lists whose uids are nowhere."""
+    """All faults and warnings. With `live` (what is published now) also those of the change itself."""
     found: list[Fault] = []
     for kind, most in _MOST.items():
         count = len(configuration.of_kind(kind))
@@ -38,8 +34,6 @@ def validate(
         _inspect_event(name, event, Inspection(found, PARTS[EVENT], name))
     for name, user_list in configuration.lists.items():
         _inspect_list(name, user_list, Inspection(found, PARTS[LIST], name))
-        if contents is not None and user_list.sha256 not in contents:
-            Inspection(found, PARTS[LIST], name).note("contents_missing", "sha256")
     known = Known(configuration)
     for code, task in configuration.tasks.items():
         at = Inspection(found, PARTS[TASK], code)

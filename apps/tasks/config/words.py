@@ -58,6 +58,7 @@ SENTENCES = {
     "fallback_zone_always": _("No attribute is called `zone`, so all users get the zone %(zone)s. Add the attribute, or choose that zone."),
     "time_of_day": _("“%(time)s” is no time of day. Write it like 04:00."),
     "period_field_unused": _("It has no effect with a period of “%(period)s”."),
+    "anchor_missing": _("Periods of several days are counted from 1 January 1970. Choose the day on which one begins."),
     "late_window": _("%(late_window_s)s is not possible: it must be shorter than %(retention_s)s, the time for which events are known."),
     # Amounts
     "out_of_range": _("%(value)s is not possible. Use a number from %(low)s to %(high)s."),
@@ -160,8 +161,7 @@ SENTENCES = {
     "list_no_text": _("This is no text file. Save the list as text or CSV, one uid a line."),
     "uid": _("“%(value)s” is no uid. A uid is a whole number from 1 to 9223372036854775807."),
     "list_too_long": _("The list has %(count)s users, and at most %(limit)s are allowed. Use a share of users instead, or several lists."),
-    "sha256": _("This is no SHA-256 of a list's contents. Upload the list instead of typing it."),
-    "contents_missing": _("The users of this list are not stored here. Upload the list again."),
+    "sha256": _("The users of this list are not stored here. Upload the list."),
 }
 """By code, and by code and case."""
 

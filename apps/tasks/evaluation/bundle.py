@@ -16,10 +16,14 @@ import msgspec
 from apps.tasks.config.bundle_document import SCHEMA, BundleDocument, PublishedTask, Rules, decode_bundle, rules_of
 from apps.tasks.config.documents import USER_ZONE, WHOLE, Period
 from apps.tasks.evaluation.attributes import NotOfType, Registry
-from apps.tasks.evaluation.conditions import BadCondition, Groups, compile_groups
-from apps.tasks.evaluation.periods import Clock, PeriodOfTime, UnknownZone, Window, clock_of, zone_named
+from apps.tasks.evaluation.conditions import Groups, compile_groups
+from apps.tasks.evaluation.periods import Clock, PeriodOfTime, Window, clock_of, zone_named
 from apps.tasks.evaluation.release import Members, Share
 from apps.tasks.evaluation.user_periods import period_from_key
+
+
+class BadTask(ValueError):
+    """The task makes no sense."""
 
 
 class BadBundle(ValueError):
@@ -108,12 +112,16 @@ def load_bundle(data: bytes) -> Bundle:
         raise BadBundle(f"the bundle cannot be read: {error}") from error
     if document.schema != SCHEMA:
         raise BadBundle(f"the bundle has schema {document.schema}; this version reads {SCHEMA}")
+    try:
+        members = {name: Members(each.uids) for name, each in document.lists.items()}
+    except OverflowError as error:
+        raise BadBundle("a list holds what is no uid") from error
     slots = _Slots()
     tasks, left_out = [], {}
     for each in document.tasks:
         try:
             tasks.append(_compile(each, registry, document.lists, slots))
-        except (UnknownZone, BadCondition, BadBundle, ValueError) as error:
+        except ValueError as error:  # UnknownZone, BadCondition, BadTask among them
             left_out[each.code] = str(error)
     return Bundle(
         revision=document.revision,
@@ -122,7 +130,7 @@ def load_bundle(data: bytes) -> Bundle:
         by_code={task.code: task for task in tasks},
         by_number={task.number: task for task in tasks if task.number},
         registry=registry,
-        lists={name: Members(each.uids) for name, each in document.lists.items()},
+        lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),
         sequences=_grouped(sorted(tasks, key=lambda task: task.document.position), lambda task: task.document.sequence),
         clocks=tuple(slots.clocks),
@@ -174,7 +182,9 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
     release = task.release
     unknown = [name for name in (*release.allow, *release.deny) if name not in lists]
     if unknown:
-        raise BadBundle(f"there is no list {', '.join(unknown)}")
+        raise BadTask(f"there is no list {', '.join(unknown)}")
+    if task.starts_at.tzinfo is None or (task.ends_at is not None and task.ends_at.tzinfo is None):
+        raise BadTask("a moment has no offset")
     is_open = release.percentage_bp >= WHOLE and not release.deny
     share = None if is_open else Share(release.percentage_bp, release.salt or task.code, release.allow, release.deny)
     caps = task.caps
@@ -200,6 +210,8 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
 
 
 def _in_use(rules: Rules, task: PublishedTask, slots: _Slots, before: int = 0) -> RulesInUse:
+    if rules.streak is not None and rules.streak.length < 1:
+        raise BadTask("a streak has no length")
     slot = slots.place_of(rules.period, rules.window_starts_at or task.starts_at, task.ends_at)
     return RulesInUse(
         rules=rules,

@@ -67,16 +67,11 @@ def against_conditions(task: LiveTask, user: User) -> tuple[Reason, ...]:
     if not lacks:
         return ()
     as_given, attributes = user.bundle.registry.as_given, user.profile.attributes
-    return tuple(
-        Reason(
-            why.CONDITION_UNMET if values[name] is not None else why.ATTRIBUTE_UNKNOWN,
-            name,
-            asked.operator,
-            asked.value,
-            as_given(name, attributes),
-        )
-        for name, _check, asked in lacks
-    )
+    found = []
+    for name, _check, asked in lacks:
+        code = why.ATTRIBUTE_UNKNOWN if values[name] is None else why.CONDITION_UNMET
+        found.append(Reason(code, name, asked.operator, asked.value, as_given(name, attributes)))
+    return tuple(found)
 
 
 def against_relations(task: LiveTask, user: User) -> tuple[Reason, ...]:

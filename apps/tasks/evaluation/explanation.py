@@ -134,7 +134,7 @@ def _of_conditions(task: LiveTask, user: User) -> Iterator[Check]:
     deciding = lacking(task.groups, user.values)
     for place, group in enumerate(task.groups):
         for row in group:
-            asked, met = row.condition, outcome_of(row, user.values)
+            asked, met = row[2], outcome_of(row, user.values)
             note: str
             if user.values[asked.attribute] is None:
                 note = registry.why_unknown(asked.attribute, given)

@@ -125,9 +125,9 @@ class Repeating(Clock):
         """None for a key that no period of this clock has."""
         try:
             number = self._number_near(date.fromisoformat(key.removeprefix(self._prefix)))
+            return number if self._key_of(number) == key else None
         except (ValueError, OverflowError):
             return None
-        return number if self._key_of(number) == key else None
 
     def never_was(self, number: int) -> bool:
         """Whether the period has no moment: its day was skipped."""
@@ -145,12 +145,17 @@ class Repeating(Clock):
 
 
 def clock_of(period: Period, zone: ZoneInfo, starts_at: datetime, ends_at: datetime | None) -> Clock:
-    """The clock of a task's period, in this zone. The task's window counts only where the period is the window."""
+    """The clock of a task's period, in this zone. The task's window counts only where the period is the window.
+
+    Raises ValueError for what is no period: such a clock would fail later, for every user.
+    """
     if period.kind == "once":
         return WholeLife()
     if period.kind == "window":
         return Window(starts_at, ends_at)
     resets = time.fromisoformat(period.resets_at)
+    if resets.tzinfo is not None or period.every_days < 1 or not 1 <= period.month_day <= 31 or not 1 <= period.week_starts_on <= 7:
+        raise ValueError(f"no period repeats like this: {period}")
     if period.kind == "daily":
         return Repeating("", zone, resets, date.fromordinal, date.toordinal)
     if period.kind == "weekly":

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 
+from apps.tasks.config.limits import FIRST_YEAR, LAST_YEAR
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, compact
 
 _KEY = re.compile(r"([0-9]{8}T[0-9]{4}Z)-([0-9]{8}T[0-9]{4}Z)\Z")
@@ -30,7 +31,7 @@ def key_of(starts_at: datetime, resets_at: datetime) -> str:
 
 @lru_cache(maxsize=65536)
 def period_from_key(key: str) -> PeriodOfTime | None:
-    """None for a key that is none of a period in a user's zone."""
+    """None for a key that is none of a period in a user's zone. Whoever writes records may write any key."""
     found = _KEY.match(key)
     if found is None:
         return None
@@ -38,7 +39,7 @@ def period_from_key(key: str) -> PeriodOfTime | None:
         starts_at, resets_at = (datetime.strptime(each, "%Y%m%dT%H%MZ").replace(tzinfo=timezone.utc) for each in found.groups())
     except ValueError:
         return None
-    return PeriodOfTime(key, starts_at, resets_at) if starts_at < resets_at else None
+    return PeriodOfTime(key, starts_at, resets_at) if starts_at < resets_at and FIRST_YEAR <= starts_at.year <= LAST_YEAR else None
 
 
 def user_period_at(clock: Clock, at: datetime, keys: Iterable[str]) -> PeriodOfTime:

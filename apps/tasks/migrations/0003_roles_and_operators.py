@@ -12,6 +12,8 @@ from django.conf import settings
 from django.contrib.auth.management import create_permissions
 from django.db import migrations, models
 
+from apps.tasks.models.live import validate_time_zone
+
 LOOK = ["view_task", "view_draft", "view_revision"]
 ROLES = {
     "viewer": [*LOOK, "view_auditentry"],
@@ -60,7 +62,7 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("time_zone", models.CharField(blank=True, max_length=64, verbose_name="time zone")),
+                ("time_zone", models.CharField(blank=True, max_length=64, validators=[validate_time_zone], verbose_name="time zone")),
                 ("language", models.CharField(blank=True, max_length=16, verbose_name="language")),
             ],
             options={"verbose_name": "operator's settings", "verbose_name_plural": "operators' settings", "default_permissions": ()},

@@ -121,8 +121,8 @@ def with_authors(
     authors: dict[Key, tuple[int, str, datetime]] = {}
     for number, by, at, changed in sorted(changes, key=lambda each: each[0]):
         authors.update({(change["kind"], change["key"]): (number, by, at) for change in changed})
-    told = []
+    told: list[DocumentConflict] = []
     for conflict in conflicts:
-        number, by, at = authors.get((conflict.kind, conflict.key), (None, "", None))
-        told.append(msgspec.structs.replace(conflict, revision=number, by=by, at=at))
+        author = authors.get((conflict.kind, conflict.key))
+        told.append(conflict if author is None else msgspec.structs.replace(conflict, revision=author[0], by=author[1], at=author[2]))
     return told

@@ -12,10 +12,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
-from django.db import transaction
 from django.utils import timezone
 
-from apps.tasks.change_signals import TASKS
 from apps.tasks.config.compile import compile_bundle, etag_of
 from apps.tasks.config.documents import TASK, Configuration, encode
 from apps.tasks.models import ChangeCounter, Draft, ListContents, Revision
@@ -28,7 +26,6 @@ from apps.tasks.publishing.live import live_configuration, live_number
 from apps.tasks.publishing.projection import project
 from apps.tasks.publishing.reconciling import changed_keys, plain_at
 from apps.tasks.publishing.unhurried import unhurried
-from apps.tasks.watch import watch
 
 REVISION = "revision"
 """The change counter that is locked by who publishes; its value is the newest revision's number."""
@@ -111,8 +108,6 @@ def write_revision(
         note=revision.reason,
     )
     ChangeCounter.objects.filter(name=REVISION).update(value=number)
-    ChangeCounter.raise_by_one(TASKS)
-    transaction.on_commit(watch.wake)
     return revision
 
 

@@ -16,7 +16,11 @@ IDLE_S = 30
 
 @contextmanager
 def unhurried() -> Iterator[None]:
-    """`transaction.atomic()`, which the database takes for dead after IDLE_S."""
+    """`transaction.atomic()`, which the database takes for dead after IDLE_S. Inside another one, that one's time holds."""
+    if connection.in_atomic_block:
+        with transaction.atomic():
+            yield
+        return
     with connection.cursor() as cursor:
         cursor.execute("SET idle_transaction_timeout = %s", [IDLE_S])
     try:

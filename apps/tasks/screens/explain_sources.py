@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import msgspec
 from django.http import HttpRequest
-from django.utils import timezone
 
-from apps.tasks.config.compile import compile_bundle
 from apps.tasks.evaluation.bundle import BadBundle, Bundle, load_bundle
-from apps.tasks.models import Draft, Revision, Task
+from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import OPEN_STATES
-from apps.tasks.publishing.drafts import configuration_of
 from apps.tasks.publishing.live import live_number
-from apps.tasks.publishing.revisions import bundle_of, uids_of_lists
+from apps.tasks.publishing.preview import bundle_of_draft
+from apps.tasks.publishing.revisions import bundle_of
 
 LIVE, DRAFT, REVISION = "live", "draft", "revision"
 LOADED_KEPT = 3
@@ -57,7 +55,7 @@ def load_source(source: Source) -> Bundle:
     """Raises CannotBeExplained."""
     try:
         if source.draft is not None:
-            return _of_draft(source.draft.pk, source.draft.edition, live_number())
+            return bundle_of_draft(source.draft)
         etag = Revision.objects.filter(number=source.number).values_list("etag", flat=True).first()
         if etag is None:
             raise CannotBeExplained("nothing is published yet" if source.sort == LIVE else f"there is no revision {source.number}")
@@ -72,22 +70,3 @@ def _of_revision(number: int, etag: str) -> Bundle:
     bundle = bundle_of(number)
     assert bundle is not None
     return load_bundle(bundle)
-
-
-@functools.lru_cache(maxsize=LOADED_KEPT)
-def _of_draft(number: int, edition: int, live: int) -> Bundle:
-    """What the draft would become if it were published now, in this edition and on top of that revision."""
-    draft = Draft.objects.get(pk=number)
-    configuration = configuration_of(draft)
-    return load_bundle(
-        compile_bundle(
-            configuration,
-            numbers=dict(Task.objects.values_list("code", "id")),
-            uids=uids_of_lists(configuration),
-            revision=live + 1,
-            published_at=timezone.now(),
-            previous=bundle_of(live),
-            in_flight="apply" if draft.in_flight == "apply" else "keep",
-            history_counts=draft.history_counts,
-        )
-    )
