@@ -181,6 +181,7 @@ def _welcome(stack: LocalStack, is_new: bool, seconds: float) -> None:
         print(f"              (said only once; kept in {_short(stack.operator_password_file)})")
     else:
         print(f"  log in      operator, the password is in {_short(stack.operator_password_file)}")
+    print(f"  reviewer    approves what you change; the password is in {_short(stack.reviewer_password_file)}")
     print(f"  API key     in {_short(stack.demo_key_file)}")
     print("\nnext: make demo\n", flush=True)
 

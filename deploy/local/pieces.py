@@ -77,6 +77,10 @@ class LocalStack:
         return self.var / "secrets" / "operator"
 
     @property
+    def reviewer_password_file(self) -> Path:
+        return self.var / "secrets" / "reviewer"
+
+    @property
     def demo_key_file(self) -> Path:
         """`manage.py load_demo` writes it."""
         return self.var / "demo-api-key"

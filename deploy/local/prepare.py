@@ -1,4 +1,4 @@
-"""What Django prepares before the programs start: tables, the operator's account, demo tasks, static files.
+"""What Django prepares before the programs start: tables, the accounts of two people, demo tasks, static files.
 
 A process of its own (`python -m deploy.local.prepare`), under the migrations account, so that whoever starts the stack needs
 no Django. Every step does nothing when there is nothing to do.
@@ -10,11 +10,13 @@ import hashlib
 import os
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from deploy.local.pieces import LocalStack
 from tasksys_site.configuration import load
 
-OPERATOR = "operator"
+OPERATOR, REVIEWER = "operator", "reviewer"
+"""An administrator, and the second person without whom nothing that he has changed is published."""
 
 
 def prepare() -> None:
@@ -25,19 +27,20 @@ def prepare() -> None:
     django.setup()
     for alias in ("default", "userdata"):
         call_command("migrate", database=alias, interactive=False, verbosity=0)
-    _ensure_operator()
+    stack = LocalStack(load())
+    _ensure_account(OPERATOR, stack.operator_password_file)
+    _ensure_account(REVIEWER, stack.reviewer_password_file, role=[REVIEWER])
     call_command("load_demo", verbosity=0)
     _collect_static_files()
 
 
-def _ensure_operator() -> None:
+def _ensure_account(name: str, file: Path, **options: Any) -> None:
     """The account and its password file come together: whoever deletes the file gets a new password at the next start."""
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
-    file = LocalStack(load()).operator_password_file
-    if not file.exists() or not get_user_model().objects.filter(username=OPERATOR).exists():
-        call_command("create_operator", OPERATOR, file=file, reset=True, verbosity=0, stdout=StringIO())
+    if not file.exists() or not get_user_model().objects.filter(username=name).exists():
+        call_command("create_operator", name, file=file, reset=True, verbosity=0, stdout=StringIO(), **options)
 
 
 def _collect_static_files() -> None:

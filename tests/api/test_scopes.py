@@ -17,6 +17,15 @@ ENDPOINTS: dict[str, dict[str, str]] = {
     "api-user-tasks": {"GET": READ},
     "api-complete-task": {"POST": WRITE},
     "api-user": {"DELETE": ADMIN},
+    "api-explain": {"POST": READ},
+    "api-config": {"GET": READ},
+    "api-config-revision": {"GET": READ},
+    "api-config-documents": {"GET": READ},
+    "api-drafts": {"POST": ADMIN},
+    "api-draft": {"GET": ADMIN},
+    "api-draft-ask": {"POST": ADMIN},
+    "api-draft-resolve": {"POST": ADMIN},
+    "api-draft-publish": {"POST": ADMIN},
 }
 
 ARGUMENTS: dict[str, Any] = {"code": "no-such-task", "number": 1, "revision": 1}

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Complaints
 from tests.stack.waiting import eventually
 from tests.stack.web_process import WebProcess
 
@@ -41,101 +40,6 @@ def test_the_way_in_leads_to_console_admin_and_api(page: Page, screenshot: Scree
     assert page.title() == "Tasksys"
     assert [link.get_attribute("href") for link in page.locator("nav a").all()] == ["/console/", "/admin/", "/api/docs/"]
     screenshot(page, "home")
-
-
-def test_an_operator_adds_a_task_and_it_is_in_the_api(page: Page, web: WebProcess, log_in: LogIn, screenshot: Screenshot) -> None:
-    code, key = f"invite-{secrets.token_hex(4)}", make_key()
-    page.goto("/admin/login/?next=/admin/")
-    screenshot(page, "admin-login")
-    log_in(page)
-    screenshot(page, "admin-index")
-
-    page.goto("/admin/tasks/task/add/")
-    screenshot(page, "admin-task-form")
-    page.fill("input[name=name]", "Invite 3 friends")
-    page.fill("textarea[name=description]", "They must open the app once.")
-    page.fill("input[name=code]", code)
-    page.select_option("select[name=period]", "daily")
-    page.select_option("select[name=time_zone]", "Asia/Shanghai")
-    page.fill("input[name=target]", "3")
-    page.fill("input[name=points]", "50")
-    page.click("button[name=_save]")
-
-    page.wait_for_url("**/admin/tasks/task/")
-    row = page.locator("#result_list tbody tr", has_text=code)
-    expect(row).to_contain_text("Invite 3 friends")
-    expect(row).to_contain_text("live")
-    screenshot(page, "admin-task-list")
-
-    def in_the_api() -> Any:
-        tasks = ask_api(web, key, "/api/v1/users/1000000000042/tasks")["tasks"]
-        return next((task for task in tasks if task["code"] == code), None)
-
-    task = eventually(in_the_api, within_s=3)
-    assert (task["name"], task["target"], task["points"], task["state"]) == ("Invite 3 friends", 3, 50, "available")
-    assert task["resets_at"].endswith("T16:00:00Z")
-
-
-def test_a_wrong_task_is_told_at_the_field(page: Page, log_in: LogIn, screenshot: Screenshot) -> None:
-    log_in(page)
-    page.goto("/admin/tasks/task/add/")
-    page.fill("input[name=name]", "x")
-    page.fill("input[name=code]", "No Capitals!")
-    page.fill("input[name=ends_at_0]", "2020-01-01")
-    page.fill("input[name=ends_at_1]", "00:00:00")
-    page.fill("input[name=target]", "0")
-    page.locator("form#task_form").evaluate("form => { form.noValidate = true }")
-    page.click("button[name=_save]")
-
-    body = page.locator("#content")
-    expect(body).to_contain_text("small letters, digits, hyphens and underscores")
-    expect(body).to_contain_text("greater than or equal to 1")
-    screenshot(page, "admin-task-faults")
-
-    page.fill("input[name=code]", f"x-{secrets.token_hex(4)}")
-    page.fill("input[name=target]", "1")
-    page.click("button[name=_save]")
-    expect(body).to_contain_text("The end must be later than the start.")
-
-
-def test_tasks_are_found_filtered_and_switched_off(page: Page, log_in: LogIn, screenshot: Screenshot) -> None:
-    from apps.tasks.models import Task
-
-    name = secrets.token_hex(4)
-    task = Task.objects.create(code=f"find-{name}", name=f"Find {name}")
-    Task.objects.create(code=f"off-{name}", name=f"Off {name}", active=False)
-    log_in(page)
-
-    page.goto(f"/admin/tasks/task/?q={name}&state=live")
-    expect(page.locator("#result_list tbody tr")).to_have_count(1)
-    page.locator("#result_list tbody input.action-select").check()
-    page.select_option("select[name=action]", "switch_off")
-    screenshot(page, "admin-task-action")
-    page.locator("button[name=index]:visible").click()
-
-    expect(page.locator("body")).to_contain_text("1 switched off.")
-    task.refresh_from_db()
-    assert not task.active
-    page.goto(f"/admin/tasks/task/?q={name}&state=off")
-    expect(page.locator("#result_list tbody tr")).to_have_count(2)
-
-
-def test_the_code_of_a_task_cannot_be_changed_and_a_started_one_not_deleted(
-    page: Page, log_in: LogIn, screenshot: Screenshot, complaints: Complaints
-) -> None:
-    from apps.tasks.models import Task
-
-    task = Task.objects.create(code=f"keep-{secrets.token_hex(4)}", name="Keep")
-    log_in(page)
-
-    page.goto(f"/admin/tasks/task/{task.pk}/change/")
-    screenshot(page, "admin-task-change")
-    assert page.locator("input[name=code]").count() == 0
-    assert page.locator(f"a[href$='/{task.pk}/delete/']").count() == 0
-
-    complaints.forgive("403")
-    page.goto(f"/admin/tasks/task/{task.pk}/delete/")
-    assert Task.objects.filter(pk=task.pk).exists()
 
 
 def test_an_api_key_is_shown_once_and_revoked(page: Page, web: WebProcess, log_in: LogIn, screenshot: Screenshot) -> None:
@@ -172,7 +76,13 @@ PAGES = [
     "/",
     "/admin/",
     "/admin/tasks/task/",
-    "/admin/tasks/task/add/",
+    "/admin/tasks/new-task/",
+    "/admin/tasks/drafts/",
+    "/admin/tasks/revisions/",
+    "/admin/tasks/attributes/",
+    "/admin/tasks/new-attribute/",
+    "/admin/tasks/events/",
+    "/admin/tasks/new-event/",
     "/admin/tasks/apikey/add/",
     "/admin/auth/user/",
     "/admin/auth/user/add/",
@@ -188,7 +98,7 @@ def test_every_word_is_chinese_for_a_chinese_operator(open_page: OpenPage, log_i
     log_in(page)
     page.goto(path)
 
-    no_words = ".material-symbols-outlined, script, style, code, select[name=time_zone]"
+    no_words = ".material-symbols-outlined, script, style, code, select[name=period_zone], select[name=period_fallback_zone]"
     page.evaluate("what => document.querySelectorAll(what).forEach(element => element.remove())", no_words)
     words = set(re.findall(r"[A-Za-z]{3,}", NAMES.sub(" ", page.locator("body").inner_text())))
 
@@ -202,7 +112,9 @@ def content_words() -> set[str]:
     from apps.tasks.models import ApiKey, Task
 
     names = list(Group.objects.values_list("name", flat=True))
-    names += [name for row in Task.objects.values_list("name", "code") for name in row] + list(ApiKey.objects.values_list("name", flat=True))
+    names += [name for row in Task.objects.values_list("name", "code") for name in row] + list(
+        ApiKey.objects.values_list("name", flat=True)
+    )
     return {word for name in names for word in re.findall(r"[A-Za-z]{3,}", name)}
 
 
@@ -221,7 +133,7 @@ def test_a_phone_shows_the_admin_without_scrolling_sideways(
 ) -> None:
     page = open_page(width=390, height=844, color_scheme=scheme, locale="zh-CN")
     log_in(page)
-    for name, path in (("list", "/admin/tasks/task/"), ("form", "/admin/tasks/task/add/"), ("home", "/")):
+    for name, path in (("list", "/admin/tasks/task/"), ("form", "/admin/tasks/new-task/"), ("home", "/")):
         page.goto(path)
         screenshot(page, f"phone-{name}-{scheme}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path

@@ -111,24 +111,28 @@ def test_a_lists_actions_appear_with_a_tick(page: Page, log_in: LogIn) -> None:
     expect(page.locator("body")).to_contain_text("unlocked.")
 
 
-def test_a_form_with_everything_in_it_is_filled_and_saved(page: Page, log_in: LogIn) -> None:
-    """The lists of two columns, the calendar, the clock, a save that comes back to the form."""
+def test_an_account_is_given_a_role_and_a_role_its_rights(page: Page, log_in: LogIn) -> None:
+    """Boxes to tick, and the lists of two columns."""
     from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import Group
 
-    user = get_user_model().objects.create_user(f"form-{secrets.token_hex(4)}", is_staff=True)
+    name = secrets.token_hex(4)
+    user = get_user_model().objects.create_user(f"form-{name}", is_staff=True)
     log_in(page)
     page.goto(f"/admin/auth/user/{user.pk}/change/")
-
-    page.locator("select#id_groups_from").select_option(label="support")
-    page.locator("#id_groups_add, #id_groups_add_link").first.click()
-    page.locator("a:has(.date-icon)").first.click()
-    page.locator(".calendarbox:visible td:not(.nonday) a", has_text=re.compile("^15$")).click()
-    expect(page.locator("input[name=last_login_0]")).to_have_value(re.compile(r"^\d{4}-\d\d-15$"))
-    page.fill("input[name=last_login_1]", "10:00:00")
+    page.get_by_label("support: explains users, and looks").check()
     page.click("button[name=_continue]")
-
     expect(page.locator("body")).to_contain_text("was changed successfully")
     assert [group.name for group in user.groups.all()] == ["support"]
+
+    page.goto("/admin/auth/group/add/")
+    page.fill("input[name=name]", f"role {name}")
+    page.locator("select#id_permissions_from").select_option(label=re.compile("Can explain a user"))
+    page.locator("#id_permissions_add, #id_permissions_add_link").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.click("button[name=_continue]")
+    expect(page.locator("body")).to_contain_text("was added successfully")
+    assert [permission.codename for permission in Group.objects.get(name=f"role {name}").permissions.all()] == ["explain_user"]
 
 
 def test_without_a_script_the_page_is_there(open_page: OpenPage) -> None:

@@ -156,16 +156,48 @@ def test_a_change_of_rights_is_noted_with_before_and_after(log_in: Callable[...,
     other = get_user_model().objects.create_user(f"other-{secrets.token_hex(4)}", is_staff=True)
     client = Client()
     log_in(client)
-    page = client.get(f"/admin/auth/user/{other.pk}/change/")
-    fields = {name: value for name, value in page.context["adminform"].form.initial.items() if isinstance(value, str | int)}
-    given = {"username": other.username, "is_active": "on", "is_staff": "on", "groups": [Group.objects.get(name="editor").pk]}
-    joined = timezone.localtime(other.date_joined)
-    moments = {"date_joined_0": joined.strftime("%Y-%m-%d"), "date_joined_1": joined.strftime("%H:%M:%S")}
-    answer = client.post(f"/admin/auth/user/{other.pk}/change/", {**moments, **given})
+    given = {"username": other.username, "is_active": "on", "groups": [Group.objects.get(name="editor").pk]}
+    answer = client.post(f"/admin/auth/user/{other.pk}/change/", given)
 
-    assert answer.status_code == 302, (fields, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL))
+    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
     entry = AuditEntry.objects.get(key=other.username, action="rights")
     assert (entry.who, entry.before["roles"], entry.after["roles"]) == (account.username, [], ["editor"])
+
+
+def test_a_new_account_is_an_operators_and_single_rights_are_shown_where_there_are_some(log_in: Callable[..., Any]) -> None:
+    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import Permission
+
+    client, name = Client(), f"new-{secrets.token_hex(4)}"
+    log_in(client)
+    password = secrets.token_urlsafe(14)
+    given = {"username": name, "usable_password": "true", "password1": password, "password2": password}
+    answer = client.post("/admin/auth/user/add/", given)
+    assert answer.status_code == 302, re.findall(r"errorlist.*?</ul>", answer.content.decode(), re.DOTALL)
+    made = get_user_model().objects.get(username=name)
+    assert (made.is_staff, made.is_superuser) == (True, False)
+    assert "Single rights" not in client.get(f"/admin/auth/user/{made.pk}/change/").content.decode()
+
+    made.user_permissions.add(Permission.objects.get(codename="kill_task"))
+    assert "Single rights" in client.get(f"/admin/auth/user/{made.pk}/change/").content.decode()
+
+
+def test_who_gives_roles_without_being_an_administrator_cannot_make_or_touch_one(log_in: Callable[..., Any], account: Any) -> None:
+    from django.contrib.auth import get_user_model
+    from django.contrib.auth.models import Permission
+
+    users, tag = get_user_model().objects, secrets.token_hex(4)
+    clerk, other = users.create_user(f"clerk-{tag}", is_staff=True), users.create_user(f"colleague-{tag}", is_staff=True)
+    clerk.user_permissions.set(Permission.objects.filter(content_type__model="user", content_type__app_label="auth"))
+    client = Client()
+    client.force_login(clerk, backend="django.contrib.auth.backends.ModelBackend")
+
+    answer = client.post(f"/admin/auth/user/{other.pk}/change/", {"username": other.username, "is_active": "on", "is_superuser": "on"})
+    other.refresh_from_db()
+    assert (answer.status_code, other.is_superuser) == (302, False)
+    assert client.post(f"/admin/auth/user/{account.pk}/change/", {"username": account.username}).status_code == 403
+    assert client.get(f"/admin/auth/user/{account.pk}/password/").status_code == 403
+    assert client.get(f"/admin/auth/user/{account.pk}/delete/").status_code == 403
 
 
 def test_what_a_role_may_is_noted_too(log_in: Callable[..., Any], account: Any) -> None:

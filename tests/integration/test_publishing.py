@@ -321,12 +321,19 @@ def test_a_task_that_both_made_under_one_code_is_a_conflict_as_a_whole(wang: Any
 def test_of_many_who_publish_at_once_each_gets_a_number_of_his_own_and_nothing_is_lost(wang: Any) -> None:
     from django.db import connections
 
+    from apps.tasks.publishing.errors import Busy
+
     base = publish_tasks(*(ones := [task(points=1) for _ in range(6)]))
     drafts = [approve(draft_with(wang, msgspec.structs.replace(one, points=2))) for one in ones]
     numbers: list[int] = []
 
     def publish_one(draft: Any) -> None:
-        numbers.append(publish(draft, wang).number)
+        while True:
+            try:
+                numbers.append(publish(draft, wang).number)
+                break
+            except Busy:
+                continue
         connections.close_all()
 
     threads = [threading.Thread(target=publish_one, args=(draft,)) for draft in drafts]
@@ -337,6 +344,34 @@ def test_of_many_who_publish_at_once_each_gets_a_number_of_his_own_and_nothing_i
 
     assert sorted(numbers) == list(range(base.number + 1, base.number + 7))
     assert [live(one.code).points for one in ones] == [2] * 6
+
+
+def test_who_cannot_wait_for_another_publication_is_told_and_nothing_is_done(wang: Any) -> None:
+    from django.db import connections
+
+    from apps.tasks.publishing.errors import Busy
+    from apps.tasks.publishing.revisions import alone
+
+    draft = approve(draft_with(wang, task()))
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with alone():
+            held.set()
+            release.wait(60)
+        connections.close_all()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(Busy):
+            publish(draft, wang)
+    finally:
+        release.set()
+        thread.join(60)
+
+    assert publish(draft, wang).draft_id == draft.pk
 
 
 # --- what may not go live

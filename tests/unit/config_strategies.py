@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import msgspec
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from apps.tasks.config.documents import (
@@ -27,6 +28,10 @@ from apps.tasks.config.documents import (
     UserList,
 )
 from apps.tasks.config.values import sort_key
+
+# Drawing a document takes milliseconds, on a busy machine many: that is no fault of the test.
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(FEW, max_examples=100)
 
 CODES = [f"task-{letter}" for letter in "abcdef"]
 codes = st.sampled_from(CODES)

@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from apps.tasks.config.change_words import NOTHING, Sides, all_sides, say_difference, say_differences, sides
 from apps.tasks.config.differences import Difference, contents_of, differences, differences_of
@@ -29,7 +29,7 @@ from apps.tasks.config.documents import (
     UserList,
     encode,
 )
-from tests.unit.config_strategies import configurations, tasks
+from tests.unit.config_strategies import FEW, configurations, tasks
 from tests.unit.task_documents import BETA, END, LEVEL, MATCH, START, a_configuration, a_task, only_if
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -204,7 +204,7 @@ def test_true_is_another_value_than_1() -> None:
     assert [change.what for change in changes] == ["row_removed", "row_added"]
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(tasks(), tasks())
 def test_there_is_a_difference_exactly_when_the_documents_differ_and_all_can_be_said(old: Task, new: Task) -> None:
     changes = differences_of(TASK, old, new)
@@ -215,7 +215,7 @@ def test_there_is_a_difference_exactly_when_the_documents_differ_and_all_can_be_
         assert all(isinstance(text, str) for text in sides(change))
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(configurations(), configurations())
 def test_what_comes_in_one_direction_goes_in_the_other(one: Any, other: Any) -> None:
     there, back = differences(one, other), differences(other, one)
@@ -227,7 +227,7 @@ def test_what_comes_in_one_direction_goes_in_the_other(one: Any, other: Any) -> 
     assert all(say_differences(back))
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(tasks())
 def test_the_contents_of_any_document_can_be_said(task: Task) -> None:
     for piece in contents_of(TASK, task):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from typing import Any
 
-from apps.tasks.config.documents import TASK, Task, encode, from_plain, to_plain
-from tests.unit.config_strategies import tasks
+import msgspec
+import pytest
+from hypothesis import given
+
+from apps.tasks.config.documents import TASK, Attribute, Condition, Task, encode, from_plain, to_plain
+from tests.unit.config_strategies import FEW, tasks
 
 START = "2026-12-01T00:00:00Z"
 
@@ -35,7 +39,18 @@ def test_the_same_moment_in_another_zone_is_the_same_document() -> None:
     assert encode(one) == encode(other)
 
 
-@settings(max_examples=50, deadline=None)
+@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), (1, 1.0), ([1], [True]), ("1", 1), (None, False)])
+def test_values_that_python_takes_for_the_same_are_different_ones(one: Any, other: Any) -> None:
+    rows = [Condition(attribute="x", operator="=", value=value) for value in (one, other)]
+    attributes = [Attribute(name="x", type="number", default=value) for value in (one, other)]
+
+    for left, right in (rows, attributes):
+        assert left != right
+        assert left == msgspec.structs.replace(left)
+        assert len({left, right, msgspec.structs.replace(left)}) == 2
+
+
+@FEW
 @given(tasks())
 def test_a_document_that_is_stored_and_read_again_gives_the_same_bytes(task: Task) -> None:
     assert encode(from_plain(TASK, to_plain(task))) == encode(task)

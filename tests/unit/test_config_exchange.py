@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.tasks.config.documents import Claim, Configuration, Feed, Period, Text, encode
@@ -17,7 +17,7 @@ from apps.tasks.config.line_faults import LineFault, say_line
 from apps.tasks.config.table import export_csv, import_csv
 from apps.tasks.config.validate import validate
 from apps.tasks.config.words import say_fault
-from tests.unit.config_strategies import configurations
+from tests.unit.config_strategies import FEW, configurations
 from tests.unit.task_documents import END, LEVEL, a_configuration, a_task, only_if
 
 
@@ -32,7 +32,7 @@ def problems(imported: Imported) -> list[tuple[str, int, str]]:
     return [(fault.code, fault.line, fault.column) for fault in imported.faults]
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(configurations())
 def test_json_comes_back_without_loss(configuration: Configuration) -> None:
     imported = import_json(export_json(configuration))
@@ -41,7 +41,7 @@ def test_json_comes_back_without_loss(configuration: Configuration) -> None:
     assert encode(brought(imported)) == encode(configuration)
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(configurations())
 def test_tasks_come_back_from_a_table_without_loss(configuration: Configuration) -> None:
     imported = import_csv(export_csv(configuration))
@@ -50,7 +50,7 @@ def test_tasks_come_back_from_a_table_without_loss(configuration: Configuration)
     assert encode(brought(imported)) == encode(Configuration(tasks=configuration.tasks))
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(configurations())
 def test_no_cell_of_a_table_begins_like_a_formula(configuration: Configuration) -> None:
     for row in csv.reader(io.StringIO(export_csv(configuration).decode("utf-8-sig"), newline="")):
@@ -59,7 +59,7 @@ def test_no_cell_of_a_table_begins_like_a_formula(configuration: Configuration) 
             assert not cell.startswith("-") or cell[1:].isdigit()
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(configurations(), st.data())
 def test_a_damaged_file_is_told_and_never_an_exception(configuration: Configuration, data: st.DataObject) -> None:
     for exported, read in ((export_json(configuration), import_json), (export_csv(configuration), import_csv)):
@@ -68,7 +68,7 @@ def test_a_damaged_file_is_told_and_never_an_exception(configuration: Configurat
         problems(read(damaged))
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_anything_at_all_can_be_uploaded(data: bytes) -> None:
     problems(import_json(data))
@@ -217,7 +217,7 @@ def test_faults_of_the_whole_are_found_again_in_the_file() -> None:
 
     assert [(fault.code, fault.column) for fault in placed] == [
         ("value_wrong_type", "conditions.0.0.value"),
-        ("out_of_range", "claim.grace_s"),
+        ("span_out_of_range", "claim.grace_s"),
     ]
     for fault, code in zip(placed, "ab", strict=True):
         after = "\n".join(data.decode().splitlines()[fault.line - 1 :])
@@ -231,4 +231,4 @@ def test_a_fault_of_a_document_that_the_file_does_not_hold_has_no_line() -> None
     imported = import_csv(table("code,starts_at", f"x,{START}"))
     (placed,) = imported.in_file(validate(Configuration(attributes={"level": LEVEL.__class__(name="level", type="number", ttl_s=0)})))
 
-    assert (placed.code, placed.line, placed.column) == ("out_of_range", 0, "")
+    assert (placed.code, placed.line, placed.column) == ("span_out_of_range", 0, "")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.tasks.config.limits import MAX_UIDS_IN_A_LIST
 from apps.tasks.config.line_faults import say_line
 from apps.tasks.config.lists import MAX_FAULTS, list_text, parse_list, uids_of
 from apps.tasks.config.words import say_fault
+from tests.unit.config_strategies import FEW
 from workers.protocol import MAX_UID
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(st.sets(st.integers(1, MAX_UID)))
 def test_a_list_comes_back_ascending_and_each_once(uids: set[int]) -> None:
     text = list_text(uids)
@@ -81,7 +82,7 @@ def test_a_list_is_limited() -> None:
     assert (fault.code, say_fault(fault)[:28]) == ("list_too_long", "The list has 200,001 users, ")
 
 
-@settings(max_examples=25, deadline=None)
+@FEW
 @given(st.binary(max_size=50))
 def test_any_file_can_be_uploaded(data: bytes) -> None:
     parsed = parse_list(data)

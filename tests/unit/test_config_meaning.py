@@ -7,12 +7,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.tasks.config.documents import Caps, Claim, Feed, Period, Prerequisite, Release, Streak, Task, Tier
 from apps.tasks.config.meaning import say_task
-from tests.unit.config_strategies import tasks
+from tests.unit.config_strategies import FEW, tasks
 from tests.unit.task_documents import END, a_configuration, a_task, only_if
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -168,7 +168,7 @@ def test_a_task_that_nobody_can_do_says_so_first() -> None:
     assert deed(switched_off=True, archived=True) == "Archived: nobody can do it any more."
 
 
-@settings(max_examples=100, deadline=None)
+@FEW
 @given(tasks(), st.booleans())
 def test_any_task_can_be_said_also_one_that_makes_no_sense(task: Task, has_others: bool) -> None:
     sentences = say_task(task, a_configuration(task) if has_others else None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.tasks.config.documents import from_plain
 from apps.tasks.config.merge import MINE, THEIRS, Conflict, is_same, merge, settle, value_at, with_value
+from tests.unit.config_strategies import MANY
 
 BASE: dict[str, Any] = {
     "code": "daily-login",
@@ -52,7 +53,7 @@ def is_told(conflicts: list[Conflict], path: tuple[str, ...]) -> bool:
     return any(path[: len(conflict.path)] == conflict.path or conflict.path[: len(path)] == path for conflict in conflicts)
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document)
 def test_a_side_that_changed_nothing_gives_way_to_the_other(base: Any, changed: Any) -> None:
     assert merge(base, changed, base).conflicts == merge(base, base, changed).conflicts == []
@@ -60,7 +61,7 @@ def test_a_side_that_changed_nothing_gives_way_to_the_other(base: Any, changed: 
     assert is_same(leaves_of(merge(base, base, changed).document), leaves_of(changed))
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document)
 def test_the_same_change_on_both_sides_is_no_conflict(base: Any, changed: Any) -> None:
     merged = merge(base, changed, changed)
@@ -69,7 +70,7 @@ def test_the_same_change_on_both_sides_is_no_conflict(base: Any, changed: Any) -
     assert is_same(leaves_of(merged.document), leaves_of(changed))
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document, document)
 def test_who_is_called_mine_decides_nothing_but_what_stands_at_a_conflict(base: Any, mine: Any, theirs: Any) -> None:
     one, other = merge(base, mine, theirs), merge(base, theirs, mine)
@@ -81,7 +82,7 @@ def test_who_is_called_mine_decides_nothing_but_what_stands_at_a_conflict(base: 
             assert is_same(value_at(one.document, path), value_at(other.document, path))
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document, document)
 def test_no_change_of_anybody_is_lost(base: Any, mine: Any, theirs: Any) -> None:
     merged = merge(base, mine, theirs)
@@ -93,7 +94,7 @@ def test_no_change_of_anybody_is_lost(base: Any, mine: Any, theirs: Any) -> None
                 assert is_same(got.get(path), side.get(path)) or is_told(merged.conflicts, path), path
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document, document)
 def test_nothing_appears_that_nobody_wrote(base: Any, mine: Any, theirs: Any) -> None:
     merged = merge(base, mine, theirs)
@@ -102,7 +103,7 @@ def test_nothing_appears_that_nobody_wrote(base: Any, mine: Any, theirs: Any) ->
         assert any(is_same(value, value_at(side, path)) for side in (base, mine, theirs))
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document, document)
 def test_a_merged_task_is_a_task(base: Any, mine: Any, theirs: Any) -> None:
     merged = merge(base, mine, theirs)
@@ -111,7 +112,7 @@ def test_a_merged_task_is_a_task(base: Any, mine: Any, theirs: Any) -> None:
         from_plain("task", merged.document)
 
 
-@settings(deadline=None)
+@MANY
 @given(document, document, document, st.data())
 def test_when_all_conflicts_are_decided_the_merge_has_what_was_chosen(base: Any, mine: Any, theirs: Any, data: st.DataObject) -> None:
     conflicts = merge(base, mine, theirs).conflicts

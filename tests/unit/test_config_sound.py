@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from apps.tasks.config.compile import compile_bundle
 from apps.tasks.config.documents import Configuration, decode_configuration, encode
@@ -14,7 +14,7 @@ from apps.tasks.config.words import say_fault
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import load_bundle
 from apps.tasks.evaluation.evaluator import evaluate
-from tests.unit.config_strategies import configurations, sound_configurations
+from tests.unit.config_strategies import FEW, configurations, sound_configurations
 from workers.protocol import Snapshot
 
 NOW = datetime(2026, 11, 30, 10, tzinfo=timezone.utc)
@@ -25,7 +25,7 @@ def bundle_of(configuration: Configuration) -> bytes:
     return compile_bundle(configuration, {code: number for number, code in enumerate(configuration.tasks, start=1)}, CONTENTS, 7, NOW)
 
 
-@settings(max_examples=60, deadline=None)
+@FEW
 @given(sound_configurations())
 def test_a_configuration_without_faults_is_taken_whole_by_the_evaluator(configuration: Configuration) -> None:
     assert [(fault.pointer, say_fault(fault)) for fault in refusals(validate(configuration))] == []
@@ -38,7 +38,7 @@ def test_a_configuration_without_faults_is_taken_whole_by_the_evaluator(configur
     assert [decision.task.code for decision in decisions] == [task.code for task in bundle.tasks]
 
 
-@settings(max_examples=40, deadline=None)
+@FEW
 @given(configurations())
 def test_any_configuration_that_can_be_read_can_be_validated_and_every_fault_can_be_said(configuration: Configuration) -> None:
     for fault in validate(decode_configuration(encode(configuration)), configuration):

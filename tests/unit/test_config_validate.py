@@ -134,17 +134,17 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("distinct_by", {"kind": "counter", "mode": "distinct", "feeds": PLAY}, "distinct_by_missing"),
     ("feeds", {"kind": "counter", "mode": "distinct", "distinct_by": "rival"}, "distinct_without_feed"),
     ("distinct_by", {"kind": "counter", "mode": "distinct", "distinct_by": "friend", "feeds": PLAY}, "distinct_by_unknown"),
-    ("late_window_s", {"late_window_s": -1}, "late_window"),
+    ("late_window_s", {"late_window_s": -1}, "span_out_of_range"),
     ("late_window_s", {"late_window_s": 31 * 86_400}, "late_window"),
-    ("claim/grace_s", {"claim": Claim(mode="by_claim", grace_s=-1)}, "out_of_range"),
+    ("claim/grace_s", {"claim": Claim(mode="by_claim", grace_s=-1)}, "span_out_of_range"),
     ("caps/per_user", {"caps": Caps(per_user=0)}, "cap_zero"),
     ("caps/total", {"caps": Caps(total=0)}, "cap_zero"),
     ("caps/per_period", {"caps": Caps(per_period=0)}, "cap_zero"),
     ("caps/points_budget", {"caps": Caps(points_budget=0)}, "cap_zero"),
     ("caps/total", {"caps": Caps(total=-5)}, "out_of_range"),
     ("caps/points_budget", {"points": 5, "caps": Caps(points_budget=4)}, "budget_below_points"),
-    ("release/percentage_bp", {"release": Release(percentage_bp=10_001)}, "out_of_range"),
-    ("release/percentage_bp", {"release": Release(percentage_bp=-1)}, "out_of_range"),
+    ("release/percentage_bp", {"release": Release(percentage_bp=10_001)}, "share_out_of_range"),
+    ("release/percentage_bp", {"release": Release(percentage_bp=-1)}, "share_out_of_range"),
     ("release/salt", {"release": Release(salt="x" * 65)}, "too_long"),
     ("release/allow/0", {"release": Release(allow=("betta",))}, "list_unknown"),
     ("release/deny/0", {"release": Release(deny=("staff",))}, "list_unknown"),
@@ -188,7 +188,7 @@ ROWS: list[tuple[tuple[Any, ...], str, str]] = [
     (("level", ">=", "30"), "value", "value_wrong_type"),
     (("level", ">=", True), "value", "value_wrong_type"),
     (("level", ">=", float("inf")), "value", "value_wrong_type"),
-    (("level", ">=", 2**60), "value", "value_wrong_type"),
+    (("level", ">=", 2**60), "value", "out_of_range"),
     (("level", ">="), "value", "value_missing"),
     (("region", "=", ""), "value", "value_missing"),
     (("region", "=", 3), "value", "value_wrong_type"),
@@ -327,6 +327,23 @@ def test_a_cycle_of_prerequisites_is_named_once() -> None:
     assert "a → b → c → a" in say_fault(fault)
 
 
+def test_what_lies_between_tasks_is_told_where_somebody_changed_something() -> None:
+    live = a_configuration(a_task("a"), needs("b", "a"), needs("c", "b"), a_task("x", sequence="s", position=1), a_task("y", sequence="s"))
+    draft = live.changed({("task", "a"): needs("a", "c"), ("task", "x"): a_task("x", sequence="s")})
+    other = live.changed({("task", "a"): needs("a", "c")})
+
+    faults = refusals(validate(draft, live))
+    # Somebody else published the first half of the circle meanwhile: then the second half is the change.
+    (turned,) = refusals(validate(other, other.changed({("task", "c"): a_task("c")})))
+
+    assert [(fault.pointer, fault.code) for fault in faults] == [
+        ("/tasks/x/position", "position_twice"),
+        ("/tasks/a/prerequisites", "cycle"),
+    ]
+    assert (faults[0].params["task"], faults[1].params["cycle"]) == ("y", ["a", "c", "b", "a"])
+    assert (turned.pointer, turned.params["cycle"]) == ("/tasks/c/prerequisites", ["c", "b", "a", "c"])
+
+
 def test_two_separate_cycles_are_two_faults() -> None:
     faults = validate(a_configuration(needs("a", "b"), needs("b", "a"), needs("c", "d"), needs("d", "c")))
 
@@ -407,7 +424,7 @@ def test_the_late_window_is_measured_against_the_event_retention_that_is_passed_
         (Attribute(name="the level", type="number"), "name", "name_pattern"),
         (Attribute(name="x", type="number", default="7"), "default", "value_wrong_type"),
         (Attribute(name="x", type="boolean", default=0), "default", "value_wrong_type"),
-        (Attribute(name="x", type="number", ttl_s=0), "ttl_s", "out_of_range"),
+        (Attribute(name="x", type="number", ttl_s=0), "ttl_s", "span_out_of_range"),
         (Attribute(name="x", type="number", description="x" * 2_001), "description", "too_long"),
         (EventType(name="9lives"), "name", "name_pattern"),
         (EventType(name="x", attributes={"a b": "text"}), "attributes/a b", "name_pattern"),

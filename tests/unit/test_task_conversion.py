@@ -24,7 +24,7 @@ from apps.tasks.config.documents import (
     Tier,
 )
 from apps.tasks.screens.row_sets import Posted, with_row, without_feed, without_rows
-from apps.tasks.screens.task_conversion import Rows, fields_of, place_of, rows_of, task_with
+from apps.tasks.screens.task_conversion import Rows, fields_of, rows_of, task_with
 from apps.tasks.screens.task_editor import TaskEditor, changed_by_button
 from apps.tasks.screens.value_text import BadValue, text_of_value, value_from_text
 
@@ -227,7 +227,3 @@ def test_a_value_is_the_same_after_text_and_back(expected: str, operator: str, v
 def test_a_text_that_is_no_value_of_the_type_is_refused(expected: str, text: str) -> None:
     with pytest.raises(BadValue):
         value_from_text(expected, "=", text)  # type: ignore[arg-type]
-
-
-def test_a_pointer_leads_to_the_place_in_the_document() -> None:
-    assert place_of("/tasks/play/conditions/0/1/value") == ("conditions", "0", "1", "value")

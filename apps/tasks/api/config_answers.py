@@ -156,6 +156,8 @@ def problem_of(refusal: errors.Refusal) -> Problem:
             return invalid(refusal.faults, say_refusal(refusal))
         case errors.UnknownRevision():
             return Problem("unknown_revision", say_refusal(refusal))
+        case errors.Busy():
+            return Problem("overloaded", say_refusal(refusal), headers={"Retry-After": "2"})
         case errors.Stale():
             return Problem("draft_refused", say_refusal(refusal), "#/edition", more={"cause": "stale", "edition": refusal.edition})
         case _:

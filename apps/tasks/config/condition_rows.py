@@ -5,6 +5,7 @@ Pure. The same for a task's conditions and for the filter of an event feed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from apps.tasks.config.documents import OPERATORS, Condition, ValueType
 from apps.tasks.config.faults import Inspection
 from apps.tasks.config.limits import MAX_LISTED_VALUES, MAX_ROWS
 from apps.tasks.config.values import is_of_type, nearest, shown, sort_key
+from workers.protocol import MAX_VALUE
 
 
 def inspect_rows(rows: tuple[Condition, ...], types: Mapping[str, ValueType], unknown_code: str, at: Inspection, **params: Any) -> None:
@@ -27,7 +29,7 @@ def inspect_rows(rows: tuple[Condition, ...], types: Mapping[str, ValueType], un
             at.note(unknown_code, place, "attribute", attribute=row.attribute, nearest=nearest(row.attribute, types), **params)
         else:
             _inspect_row(row, type_, at, place)
-        if any(row == other and type(row.value) is type(other.value) for other in seen):
+        if row in seen:
             at.note("row_twice", place, attribute=row.attribute)
         seen.append(row)
     if len(at.found) == faults_before and len(rows) > 1:
@@ -97,4 +99,9 @@ def _inspect_range(row: Condition, type_: ValueType, at: Inspection) -> None:
 
 
 def note_wrong_type(at: Inspection, attribute: str, type_: ValueType, value: object) -> None:
-    at.note("value_wrong_type", attribute=attribute, type=type_, value=shown(value))
+    if type_ == "number" and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        at.note("out_of_range", value=value, low=-MAX_VALUE, high=MAX_VALUE)
+        return
+    # The text "30" is no number, and without its quotes nobody would see why.
+    looks_right = isinstance(value, str) and type_ in ("number", "boolean")
+    at.note("value_wrong_type", attribute=attribute, type=type_, value=f'"{shown(value)}"' if looks_right else shown(value))

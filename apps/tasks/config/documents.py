@@ -57,12 +57,27 @@ def _defaults_of(struct: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
     return tuple((field.name, field.default) for field in fields if field.default not in (msgspec.NODEFAULT, None, ()))
 
 
-class Condition(_Document, frozen=True, kw_only=True):
+def _is_same_json(one: Any, other: Any) -> bool:
+    """Python takes true for 1 and 1 for 1.0; who asks for the one does not mean the other."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_same_json, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+class Condition(_Document, frozen=True, kw_only=True, eq=False):
     """One row: what is asked of one attribute of the user (or, in a feed, of the event)."""
 
     attribute: str
     operator: Operator
     value: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return self.attribute == other.attribute and self.operator == other.operator and _is_same_json(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.attribute, self.operator))
 
 
 class Text(_Document, frozen=True, kw_only=True):
@@ -200,7 +215,7 @@ class Task(_Document, frozen=True, kw_only=True):
                 msgspec.structs.force_setattr(self, field, moment.astimezone(timezone.utc))
 
 
-class Attribute(_Document, frozen=True, kw_only=True):
+class Attribute(_Document, frozen=True, kw_only=True, eq=False):
     """One property of users that conditions may ask for. `source`: the profile system, or the caller, who passes it with a request.
 
     `default`: what counts when it is missing; none: it is unknown, and unknown never satisfies. `ttl_s`: how long a value of the
@@ -213,6 +228,15 @@ class Attribute(_Document, frozen=True, kw_only=True):
     description: str = ""
     default: Any = None
     ttl_s: int = 300
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Attribute):
+            return NotImplemented
+        fields = msgspec.structs.astuple
+        return fields(self) == fields(other) and _is_same_json(self.default, other.default)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type))
 
 
 class EventType(_Document, frozen=True, kw_only=True):

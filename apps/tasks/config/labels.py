@@ -164,11 +164,11 @@ CHOICES = {
         ">=": _("is at least"),
         "in": _("is one of"),
         "not_in": _("is none of"),
-        "between": _("is from … to …"),
+        "between": _("is between"),
         "contains": _("contains"),
         "exists": _("is known"),
         "before": _("is before"),
-        "after": _("is on or after"),
+        "after": _("is at or after"),
     },
     "weekday": {
         "1": _("Monday"),

@@ -5,7 +5,7 @@ Pure. An archived task is over: what it refers to may go away, and nothing may w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 from apps.tasks.config import limits
@@ -102,12 +102,15 @@ def _inspect_prerequisites(task: Task, configuration: Configuration, at: Inspect
         seen.add(code)
 
 
-def inspect_order(tasks: Iterable[Task], found: list[Fault]) -> None:
-    """Across tasks: positions in sequences, groups, and that nobody waits for himself. Archived tasks stand outside."""
+def inspect_order(tasks: Mapping[str, Task], live: Mapping[str, Task], found: list[Fault]) -> None:
+    """Across tasks: positions in sequences, groups, and that nobody waits for himself. Archived tasks stand outside.
+
+    What lies between tasks is noted at one that differs from `live`, for there its editor looks.
+    """
     needs: dict[str, list[str]] = {}
     sequences: dict[str, list[Task]] = {}
     groups: dict[str, list[Task]] = {}
-    for task in tasks:
+    for task in tasks.values():
         if task.archived:
             continue
         if task.prerequisites:
@@ -115,25 +118,33 @@ def inspect_order(tasks: Iterable[Task], found: list[Fault]) -> None:
         if task.sequence:
             sequences.setdefault(task.sequence, []).append(task)
         elif task.position:
-            _at(task, found).note("position_unused", "position")
+            _at(task.code, found).note("position_unused", "position")
         if task.exclusive_group:
             groups.setdefault(task.exclusive_group, []).append(task)
+
+    def is_changed(code: str) -> bool:
+        return tasks.get(code) != live.get(code)
 
     for name, members in sequences.items():
         members.sort(key=lambda task: (task.position, task.code))
         if len(members) == 1:
-            _at(members[0], found).note("sequence_alone", "sequence", sequence=name)
+            _at(members[0].code, found).note("sequence_alone", "sequence", sequence=name)
         for before, task in pairwise(members):
             if before.position == task.position:
-                _at(task, found).note("position_twice", "position", sequence=name, position=task.position, task=before.code)
+                here, there = (
+                    (before.code, task.code) if is_changed(before.code) and not is_changed(task.code) else (task.code, before.code)
+                )
+                _at(here, found).note("position_twice", "position", sequence=name, position=task.position, task=there)
             else:
                 needs.setdefault(task.code, []).append(before.code)
     for name, members in groups.items():
         if len(members) == 1:
-            _at(members[0], found).note("exclusive_group_alone", "exclusive_group", group=name)
+            _at(members[0].code, found).note("exclusive_group_alone", "exclusive_group", group=name)
     for cycle in find_cycles(needs):
-        Inspection(found, PARTS["task"], cycle[0]).note("cycle", "prerequisites", cycle=cycle)
+        first = next((place for place, code in enumerate(cycle) if is_changed(code)), 0)
+        turned = [*cycle[first:-1], *cycle[: first + 1]]
+        _at(turned[0], found).note("cycle", "prerequisites", cycle=turned)
 
 
-def _at(task: Task, found: list[Fault]) -> Inspection:
-    return Inspection(found, PARTS["task"], task.code)
+def _at(code: str, found: list[Fault]) -> Inspection:
+    return Inspection(found, PARTS["task"], code)

@@ -43,14 +43,23 @@ def inspect_task(task: Task, at: Inspection, event_retention_s: int) -> None:
     _inspect_claim(task.claim, at)
     _inspect_caps(task, at)
     _inspect_release(task.release, at)
-    if not 0 <= task.late_window_s < event_retention_s:
+    if task.late_window_s >= event_retention_s:
         at.note("late_window", "late_window_s", late_window_s=task.late_window_s, retention_s=event_retention_s)
+    else:
+        check_span(at, task.late_window_s, 0, event_retention_s, "late_window_s")
 
 
 def check_range(at: Inspection, value: int, low: int, high: int, *place: object) -> bool:
     if low <= value <= high:
         return True
     at.note("out_of_range", *place, value=value, low=low, high=high)
+    return False
+
+
+def check_span(at: Inspection, value_s: int, low_s: int, high_s: int, *place: object) -> bool:
+    if low_s <= value_s <= high_s:
+        return True
+    at.note("span_out_of_range", *place, value_s=value_s, low_s=low_s, high_s=high_s)
     return False
 
 
@@ -70,7 +79,7 @@ def _inspect_words(task: Task, at: Inspection) -> None:
         at.note("languages_too_many", "texts", limit=limits.MAX_LANGUAGES, count=len(task.texts))
     for language, text in task.texts.items():
         if not limits.LANGUAGE.fullmatch(language):
-            at.note("language_pattern", "texts", language, language=language[:40])
+            at.note("language_pattern", "texts", language, typed=language[:40])
         _inspect_text(text, at, language)
     for field in ("category", "icon", "exclusive_group", "sequence"):
         check_length(at, getattr(task, field), limits.MAX_CHARACTERS[field], field)
@@ -208,7 +217,8 @@ _PLAIN_CLAIM = Claim()
 def _inspect_claim(claim: Claim, at: Inspection) -> None:
     if claim == _PLAIN_CLAIM:
         return
-    if check_range(at, claim.grace_s, 0, limits.MAX_CLAIM_GRACE_S, "claim", "grace_s") and claim.grace_s and claim.mode != "by_claim":
+    is_sound = check_span(at, claim.grace_s, 0, limits.MAX_CLAIM_GRACE_S, "claim", "grace_s")
+    if is_sound and claim.grace_s and claim.mode != "by_claim":
         at.note("claim_grace_unused", "claim", "grace_s")
 
 
@@ -244,7 +254,8 @@ _PLAIN_RELEASE = Release()
 def _inspect_release(release: Release, at: Inspection) -> None:
     if release == _PLAIN_RELEASE:
         return
-    check_range(at, release.percentage_bp, 0, WHOLE, "release", "percentage_bp")
+    if not 0 <= release.percentage_bp <= WHOLE:
+        at.note("share_out_of_range", "release", "percentage_bp", percentage_bp=release.percentage_bp)
     check_length(at, release.salt, limits.MAX_CHARACTERS["salt"], "release", "salt")
     if release.percentage_bp == 0 and not release.allow:
         at.note("released_to_nobody", "release", "percentage_bp")

@@ -10,7 +10,7 @@ from apps.tasks.config.condition_rows import note_wrong_type
 from apps.tasks.config.documents import ATTRIBUTE, EVENT, LIST, TASK, Attribute, Configuration, EventType, UserList
 from apps.tasks.config.faults import PARTS, Fault, Inspection
 from apps.tasks.config.references import Known, inspect_order, inspect_references
-from apps.tasks.config.task_rules import check_length, check_range, inspect_task
+from apps.tasks.config.task_rules import check_length, check_range, check_span, inspect_task
 from apps.tasks.config.values import is_of_type
 
 _MOST = {TASK: limits.MAX_TASKS, ATTRIBUTE: limits.MAX_ATTRIBUTES, EVENT: limits.MAX_EVENTS, LIST: limits.MAX_LISTS}
@@ -42,7 +42,7 @@ def validate(
         inspect_task(task, at, event_retention_s)
         if not task.archived:
             inspect_references(task, known, at)
-    inspect_order(configuration.tasks.values(), found)
+    inspect_order(configuration.tasks, live.tasks if live is not None else {}, found)
     if live is not None:
         _inspect_change(live, configuration, found)
     return found
@@ -58,7 +58,7 @@ def _check_name(key: str, name: str, at: Inspection) -> None:
 def _inspect_attribute(key: str, attribute: Attribute, at: Inspection) -> None:
     _check_name(key, attribute.name, at)
     check_length(at, attribute.description, limits.MAX_CHARACTERS["description"], "description")
-    check_range(at, attribute.ttl_s, 1, limits.MAX_TTL_S, "ttl_s")
+    check_span(at, attribute.ttl_s, 1, limits.MAX_TTL_S, "ttl_s")
     if attribute.default is not None and not is_of_type(attribute.default, attribute.type):
         note_wrong_type(at.inside("default"), attribute.name, attribute.type, attribute.default)
 

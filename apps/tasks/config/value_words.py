@@ -29,7 +29,7 @@ CONDITIONS = {
     "contains": _("%(attribute)s contains “%(value)s”"),
     "exists": _("%(attribute)s is known"),
     "before": _("%(attribute)s before %(value)s"),
-    "after": _("%(attribute)s on or after %(value)s"),
+    "after": _("%(attribute)s at or after %(value)s"),
 }
 
 NOTHING = "—"

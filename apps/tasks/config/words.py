@@ -39,7 +39,7 @@ SENTENCES = {
     "texts_missing": _("Users would read nothing. Write at least a name in %(languages)s."),
     "text_missing": _("There is no text in %(language)s. Users of that language read another one."),
     "languages_too_many": _("There are texts in %(count)s languages, and at most %(limit)s are allowed."),
-    "language_pattern": _("“%(language)s” is no language code. Use one like en, zh-hans or pt-br."),
+    "language_pattern": _("“%(typed)s” is no language code. Use one like en, zh-hans or pt-br."),
     "name_empty": _("The name in %(language)s is empty. Write one, or remove that language."),
     "too_long": _("It has %(length)s characters, and at most %(limit)s are allowed. Shorten it."),
     "link": _("“%(link)s” is no link that can be opened. Use https://… or your app's own scheme, like mygame://shop."),
@@ -62,6 +62,8 @@ SENTENCES = {
     "late_window": _("%(late_window_s)s is not possible: it must be shorter than %(retention_s)s, the time for which events are known."),
     # Amounts
     "out_of_range": _("%(value)s is not possible. Use a number from %(low)s to %(high)s."),
+    "span_out_of_range": _("%(value_s)s is not possible. Use a time from %(low_s)s to %(high_s)s."),
+    "share_out_of_range": _("%(percentage_bp)s is not possible. Use a share from 0 %% to 100 %%."),
     "single_target": _("A task of one step has the target 1, not %(target)s. Choose “count to a target” for more."),
     "tiers_missing": _("A task with several targets needs at least one tier. Add tiers, or choose another kind."),
     "tiers_unwanted": _("Tiers belong to “several targets”, not to “%(kind)s”. Remove them, or change the kind."),
@@ -121,7 +123,7 @@ SENTENCES = {
         "There are %(count)s values for `%(attribute)s`, and at most %(limit)s are allowed. Use a list of users instead."
     ),
     "choice_twice": _("“%(value)s” is there twice. Remove one."),
-    "range_needs_two": _("“From … to …” needs exactly two values for `%(attribute)s`."),
+    "range_needs_two": _("“Is between” needs exactly two values for `%(attribute)s`."),
     "range_reversed": _("From %(low)s to %(high)s holds for no `%(attribute)s`. Put the smaller value first."),
     # Other tasks
     "prerequisite_unknown": _("There is no task `%(task)s`. Choose another one."),
@@ -202,6 +204,10 @@ def _as_code(text: str) -> str:
 _WRITERS: dict[str, Callable[[Any], str]] = {
     "late_window_s": written.span,
     "retention_s": written.span,
+    "value_s": written.span,
+    "low_s": written.span,
+    "high_s": written.span,
+    "percentage_bp": written.percent,
     "starts_at": written.iso_moment,
     "ends_at": written.iso_moment,
     "language": written.language_name,

@@ -13,10 +13,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
 from apps.tasks.moments import say_moment
 from apps.tasks.people.audit import DELETED, GROUP, PASSWORD, UNLOCKED, note, note_rights, rights_of
+from apps.tasks.people.forms import OperatorForm
 from apps.tasks.people.locks import lock_of, recent_failures, unlock
 
 admin.site.unregister(User)
@@ -51,13 +52,21 @@ class RightsNoted(ModelAdmin):  # type: ignore[misc]
 
 
 @admin.register(User)
-class OperatorAdmin(RightsNoted, UserAdmin):  # type: ignore[misc, type-arg]
-    form = UserChangeForm
+class OperatorAdmin(UserAdmin, RightsNoted):  # type: ignore[misc, type-arg]
+    form = OperatorForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     list_display = ("username", "shown_roles", "shown_state", "shown_last_login")
     list_filter = ("groups", "is_active", "is_superuser")
     actions = ("unlock_logins",)
+    filter_horizontal = ()
+    readonly_fields = ("shown_last_login", "shown_state_now")
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        (_("What he may"), {"fields": ("groups", "is_superuser", "is_active")}),
+        (_("Personal info"), {"fields": ("first_name", "last_name", "email")}),
+        (_("Logins"), {"fields": ("shown_state_now", "shown_last_login")}),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups").annotate(failed_logins=recent_failures())
@@ -76,9 +85,21 @@ class OperatorAdmin(RightsNoted, UserAdmin):  # type: ignore[misc, type-arg]
             return "locked", _("locked for %(address)s until %(until)s") % {"address": lock.address, "until": say_moment(lock.until)}
         return "active", _("active")
 
+    @display(description=_("state"))
+    def shown_state_now(self, user: User) -> str:
+        return str(self.shown_state(user)[1])
+
     @display(description=_("last login"), ordering="last_login")
     def shown_last_login(self, user: User) -> str:
-        return say_moment(user.last_login)
+        return say_moment(user.last_login) or "–"
+
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Rights come with roles. Single ones are shown where an account has some, so that they can be taken away."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or not obj.user_permissions.exists():
+            return fieldsets
+        single = (_("Single rights, beside the roles"), {"fields": ("user_permissions",)})
+        return (*fieldsets, single)
 
     @action(description=_("Unlock"), permissions=["change"], icon="lock_open")
     def unlock_logins(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -90,8 +111,7 @@ class OperatorAdmin(RightsNoted, UserAdmin):  # type: ignore[misc, type-arg]
         messages.success(request, ngettext("%(count)d account unlocked.", "%(count)d accounts unlocked.", unlocked) % {"count": unlocked})
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        if not change:
-            obj.is_staff = True  # every account here is an operator's; what he may, his roles say
+        obj.is_staff = True  # every account is an operator's; what he may, his roles say
         super().save_model(request, obj, form, change)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
@@ -114,7 +134,7 @@ class OperatorAdmin(RightsNoted, UserAdmin):  # type: ignore[misc, type-arg]
 
 
 @admin.register(Group)
-class RoleAdmin(RightsNoted, GroupAdmin):  # type: ignore[misc, type-arg]
+class RoleAdmin(GroupAdmin, RightsNoted):  # type: ignore[misc, type-arg]
     pass
 
 

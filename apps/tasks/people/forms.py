@@ -1,4 +1,4 @@
-"""The form of an operator's own settings."""
+"""The forms for accounts: what an operator may, and his own settings."""
 
 from __future__ import annotations
 
@@ -6,11 +6,40 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.forms import UserChangeForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from apps.tasks.forms import time_zone_choices
 from apps.tasks.models import OperatorSettings
+from apps.tasks.people.roles import EDITOR, PUBLISHER, REVIEWER, SUPPORT, VIEWER
+
+WHAT_ROLES_DO = {
+    VIEWER: _("looks at tasks, drafts, revisions and the audit log"),
+    EDITOR: _("edits drafts and asks for reviews"),
+    REVIEWER: _("reviews drafts of others"),
+    PUBLISHER: _("publishes, rolls back, switches tasks off at once"),
+    SUPPORT: _("explains users, and looks"),
+}
+
+
+class RolesField(forms.ModelMultipleChoiceField):
+    """Each role with what it is for. What an administrator made of it himself is shown by its name."""
+
+    def label_from_instance(self, group: Group) -> str:
+        what = WHAT_ROLES_DO.get(group.name)
+        return f"{group.name}: {what}" if what else group.name
+
+
+class OperatorForm(UserChangeForm):  # type: ignore[misc]
+    groups = RolesField(
+        label=_("roles"),
+        queryset=Group.objects.order_by("id"),
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text=_("Several add up. Nobody approves his own draft, whatever he has."),
+    )
 
 
 class OperatorSettingsForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(Exception):
-    """Nothing was done, and asking again in the same way will not help."""
+    """Nothing was done. But for Busy, asking again in the same way will not help."""
 
 
 class Conflicting(Refusal):
@@ -80,3 +80,7 @@ class NoReason(Refusal):
 
 class TooLate(Refusal):
     """The moment to publish at has passed."""
+
+
+class Busy(Refusal):
+    """Somebody else is publishing at this moment. Asking again in a few seconds helps."""

@@ -19,6 +19,7 @@ from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
 from apps.tasks.publishing.drafts import faults_of, hold, reconciled, with_whom, write_items
 from apps.tasks.publishing.errors import (
+    Busy,
     Conflicting,
     Invalid,
     NoReason,
@@ -125,7 +126,7 @@ def fire_due(now: datetime | None = None) -> list[int]:
     for draft in list(due):
         try:
             published += [revision.number for revision in _fire(draft)]
-        except DatabaseError as error:
+        except (DatabaseError, Busy) as error:
             log.warning("a scheduled publication has to wait", extra={"draft": draft.pk, "error": error})
     return published
 
@@ -143,7 +144,7 @@ def _fire(draft: Draft) -> list[Revision]:
         _put_back(draft, "invalid", error)
     except NothingToPublish as error:
         _put_back(draft, "nothing", error)
-    except DatabaseError:
+    except (DatabaseError, Busy):
         raise
     except Exception as error:
         # It would fail in the same way every second, and whoever waits for it would not learn why.

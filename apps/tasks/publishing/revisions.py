@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
+from django.conf import settings
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from apps.tasks.config.compile import compile_bundle, etag_of
@@ -20,7 +22,7 @@ from apps.tasks.models import ChangeCounter, Draft, ListContents, Revision
 from apps.tasks.models.records import Origin
 from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
-from apps.tasks.publishing.errors import NothingToPublish
+from apps.tasks.publishing.errors import Busy, NothingToPublish
 from apps.tasks.publishing.lists import unpack
 from apps.tasks.publishing.live import live_configuration, live_number
 from apps.tasks.publishing.projection import project
@@ -29,6 +31,7 @@ from apps.tasks.publishing.unhurried import unhurried
 
 REVISION = "revision"
 """The change counter that is locked by who publishes; its value is the newest revision's number."""
+LOCK_WAIT_TIMEOUT = 1205
 COMPRESSED = 5
 """gzip's level: of 10,000 tasks a tenth is left, in a tenth of a second."""
 
@@ -42,11 +45,23 @@ class Live(NamedTuple):
 
 @contextmanager
 def alone() -> Iterator[Live]:
-    """A transaction in which nobody else publishes."""
+    """A transaction in which nobody else publishes. Raises Busy when somebody does for longer than we may wait."""
     ChangeCounter.objects.get_or_create(name=REVISION)
     with unhurried():
-        ChangeCounter.objects.select_for_update().get(name=REVISION)
+        _wait_for_our_turn()
         yield Live(live_number(), live_configuration())
+
+
+def _wait_for_our_turn() -> None:
+    # Shorter than the connection's read timeout, which would end the connection and say nothing of why.
+    wait_s = max(1, settings.CONFIGURATION.databases.read_timeout_s - 1)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT value FROM tasks_changecounter WHERE name = %s FOR UPDATE WAIT {wait_s:d}", [REVISION])
+    except OperationalError as error:
+        if error.args[0] == LOCK_WAIT_TIMEOUT:
+            raise Busy(f"another publication has run for {wait_s} s") from error
+        raise
 
 
 def write_revision(

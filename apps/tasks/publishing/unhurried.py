@@ -6,10 +6,11 @@ documents take longer than that on a busy machine, and the rows that are held he
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 IDLE_S = 30
 
@@ -27,5 +28,6 @@ def unhurried() -> Iterator[None]:
         with transaction.atomic():
             yield
     finally:
-        with connection.cursor() as cursor:
+        # On a connection that broke there is nothing to set back.
+        with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
             cursor.execute("SET idle_transaction_timeout = DEFAULT")

@@ -48,6 +48,8 @@ def say_refusal(refusal: errors.Refusal) -> str:
             return _("There is no such revision.")
         case errors.UnknownDocument():
             return _("It is not there any more.")
+        case errors.Busy():
+            return _("Somebody else is publishing at this moment. Try again in a few seconds.")
         case _:
             return str(refusal)
 

@@ -23,6 +23,7 @@ from apps.tasks.publishing.errors import Conflicting, Invalid, Refusal, TooLate
 from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
 from apps.tasks.screens.change_sentences import changes_between
+from apps.tasks.screens.form_marks import EDITION, posted_number
 from apps.tasks.screens.frame import screen, show
 from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404
 
@@ -57,7 +58,7 @@ def publish_draft(request: HttpRequest, number: int) -> HttpResponse:
     draft = open_draft_or_404(number)
     form = PublishForm(request.POST or None, initial={"reason": draft.reason, "in_flight": draft.in_flight})
     if request.method == "POST" and form.is_valid():
-        edition = int(request.POST.get("edition") or 0)
+        edition = posted_number(request, EDITION, 0)
         try:
             return _do(request, draft, edition, form.cleaned_data, is_later="later" in request.POST)
         except TooLate as refusal:
@@ -110,7 +111,7 @@ def _page(request: HttpRequest, draft: Draft, form: PublishForm) -> HttpResponse
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
     draft = open_draft_or_404(number)
     try:
-        publish.cancel_schedule(draft, int(request.POST.get("edition") or 0), request.user)
+        publish.cancel_schedule(draft, posted_number(request, EDITION, 0), request.user)
     except Refusal as refusal:
         messages.error(request, say_refusal(refusal))
     else:

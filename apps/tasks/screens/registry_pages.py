@@ -24,18 +24,19 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.tasks.config import limits
-from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configuration, Document, EventType
+from apps.tasks.config.documents import ATTRIBUTE, EVENT, Attribute, Configuration, Document, EventType, key_of
 from apps.tasks.config.words import say_fault
 from apps.tasks.people.access import require
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import Refusal
 from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
+from apps.tasks.screens.form_marks import EDITION, SEEN, edition_to_save, marks, posted_number
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
 from apps.tasks.screens.row_forms import TYPE_WORDS, RowForm, row_set
 from apps.tasks.screens.row_sets import Posted, with_row, without_rows
 from apps.tasks.screens.value_text import BadValue, text_of_value, value_from_text
-from apps.tasks.screens.workplace import Workplace
+from apps.tasks.screens.workplace import Workplace, open_draft_or_404
 
 NAME = RegexValidator(re.compile(limits.NAME.pattern + r"\Z"), gettext_lazy("Use letters, digits and . _ - and begin with a letter or _."))
 SOURCES = [
@@ -191,12 +192,13 @@ def _page(request: HttpRequest, registry: Registry, name: str | None) -> HttpRes
     if isinstance(document, EventType):
         initial = [{"name": each, "type": kind} for each, kind in document.attributes.items()]
         rows = EventAttributeRows(data, prefix="attributes", initial=initial)
-    judged = posted is not None and not is_button
+    judged, was_told = posted is not None and not is_button, False
     if judged and form.is_valid() and (rows is None or rows.is_valid()):
         answer = _save(request, work, registry, document, form, rows)
         if answer is not None:
             return answer
-    return _form_page(request, work, registry, document, form, rows, name, judged)
+        work.draft, was_told = work.draft and open_draft_or_404(work.draft.pk), True
+    return _form_page(request, work, registry, document, form, rows, name, judged, was_told)
 
 
 def _save(request: HttpRequest, work: Workplace, registry: Registry, document: Document, form: NamedForm, rows: Any) -> HttpResponse | None:
@@ -207,10 +209,9 @@ def _save(request: HttpRequest, work: Workplace, registry: Registry, document: D
             changed, attributes={row["name"]: row["type"] for row in (each.cleaned_data for each in rows) if row}
         )
     draft = work.draft_to_change()
-    seen = request.POST.get("seen", "")
-    edition = int(request.POST.get("edition") or 0) or draft.edition
     try:
-        drafts.save_document(draft, edition, registry.kind, changed, request.user, seen=int(seen) if seen.isdecimal() else None)
+        edition = edition_to_save(request, draft, registry.kind, key_of(document))
+        drafts.save_document(draft, edition, registry.kind, changed, request.user, seen=posted_number(request, SEEN, work.live_number))
     except Refusal as refusal:
         messages.error(request, say_refusal(refusal))
         return None
@@ -227,6 +228,7 @@ def _form_page(
     rows: Any,
     name: str | None,
     judged: bool,
+    was_told: bool,
 ) -> HttpResponse:
     draft = work.draft
     is_drafted = (registry.kind, name) in work.changed_keys
@@ -249,8 +251,7 @@ def _form_page(
         judged=judged,
         action=request.get_full_path(),
         draft=draft,
-        edition=draft.edition if draft else 0,
-        seen=work.live_number,
+        **marks(request, work, registry.kind, name or "", was_told=was_told),
         is_drafted=is_drafted,
         own_faults=[say_fault(fault) for fault in own],
         users=sorted(users)[:20],
@@ -284,7 +285,7 @@ def remove(request: HttpRequest, kind: str, name: str) -> HttpResponse:
     work = Workplace(request)
     draft = work.draft_to_change()
     try:
-        drafts.remove_document(draft, int(request.POST.get("edition") or 0) or draft.edition, kind, name, request.user)
+        drafts.remove_document(draft, posted_number(request, EDITION, draft.edition), kind, name, request.user)
     except Refusal as refusal:
         messages.error(request, say_refusal(refusal))
         return redirect(registry.page_name, name)

@@ -118,8 +118,3 @@ def _fitting(before: Task, task: Task) -> Task:
     if task.mode != "distinct" and before.mode == "distinct":
         task = msgspec.structs.replace(task, distinct_by="")
     return task
-
-
-def place_of(pointer: str) -> tuple[str, ...]:
-    """The places below the document in a fault's pointer: ("period", "zone") for /tasks/daily-login/period/zone."""
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[3:])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+import msgspec
+from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -17,13 +18,17 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
-from unfold.decorators import display
+from unfold.decorators import action, display
 
 from apps.tasks.config.documents import TASK
 from apps.tasks.models import Task
 from apps.tasks.moments import say_moment, zone_name
 from apps.tasks.people.roles import CHANGE_DRAFT
+from apps.tasks.publishing import drafts
+from apps.tasks.publishing.errors import Refusal
+from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens.task_figures import figures_of, nearly_used_up, quiet_tasks
 from apps.tasks.screens.task_warnings import (
     CAP_NEAR,
@@ -125,7 +130,7 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
     search_fields = ("code", "name", "texts__name", "category")
     search_help_text = _("Search by code, name in any language, or category")
     list_before_template = "admin/tasks/list_head.html"
-    actions = None
+    actions = ("archive_in_draft", "switch_off_in_draft")
 
     class Media:
         css = {"all": ("tasks/pages.css", "tasks/editing.css")}
@@ -198,6 +203,37 @@ class TaskAdmin(ModelAdmin):  # type: ignore[misc]
             return format_html("{}<br>{}", started, _("%(count)s completed") % {"count": f"{figures.completed:,}"})
         share = {"count": f"{figures.completed:,}", "percent": f"{100 * figures.completed / figures.started:.0f}"}
         return format_html("{}<br>{}", started, _("%(count)s completed (%(percent)s %%)") % share)
+
+    @action(description=_("Archive in my draft"), permissions=["edit_draft"])
+    def archive_in_draft(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
+        self._change_in_draft(request, queryset, archived=True)
+
+    @action(description=_("Switch off in my draft"), permissions=["edit_draft"])
+    def switch_off_in_draft(self, request: HttpRequest, queryset: QuerySet[Task]) -> None:
+        self._change_in_draft(request, queryset, switched_off=True)
+
+    def _change_in_draft(self, request: HttpRequest, queryset: QuerySet[Task], **fields: Any) -> None:
+        """All of them or none; the audit log has a row for each."""
+        work = Workplace(request)
+        tasks = {
+            code: work.configuration.tasks[code] for code in queryset.values_list("code", flat=True) if code in work.configuration.tasks
+        }
+        changes = {(TASK, code): msgspec.structs.replace(task, **fields) for code, task in tasks.items()}
+        draft = work.draft_to_change()
+        try:
+            drafts.save_documents(draft, draft.edition, changes, request.user, seen=work.live_number)
+        except Refusal as refusal:
+            messages.error(request, say_refusal(refusal))
+            return
+        said = ngettext(
+            "%(count)d task is changed in your draft. Users do not see it before it is published.",
+            "%(count)d tasks are changed in your draft. Users do not see it before it is published.",
+            len(changes),
+        )
+        messages.success(request, said % {"count": len(changes)})
+
+    def has_edit_draft_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(CHANGE_DRAFT))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

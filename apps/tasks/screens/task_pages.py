@@ -6,7 +6,6 @@ part; `look` answers with the meaning alone.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -22,13 +21,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.tasks.config.change_words import say_difference
 from apps.tasks.config.differences import differences_of
-from apps.tasks.config.documents import TASK, Period, Task, encode
+from apps.tasks.config.documents import TASK, Period, Task
 from apps.tasks.config.meaning import say_task
 from apps.tasks.config.words import say_fault
 from apps.tasks.models import Task as LiveTask
 from apps.tasks.people.access import require
 from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import NotOpen, Stale
+from apps.tasks.screens.form_marks import SEEN, edition_to_save, marks, posted_number
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
 from apps.tasks.screens.previews import previews_of
 from apps.tasks.screens.row_sets import Posted
@@ -93,12 +93,9 @@ def _answer(request: HttpRequest, work: Workplace, task: Task, is_new: bool, tit
 def _save(request: HttpRequest, work: Workplace, editor: TaskEditor, title: str) -> HttpResponse:
     task = editor.edited()
     draft = work.draft_to_change()
-    edition = _number(request.POST.get("edition")) or draft.edition
-    seen = _number(request.POST.get("seen"))
+    edition = edition_to_save(request, draft, TASK, editor.task.code)
     try:
-        if edition != draft.edition and request.POST.get("shown") == _mark(editor.task):
-            edition = draft.edition  # the draft changed, but not this task
-        drafts.save_document(draft, edition, TASK, task, request.user, seen=seen)
+        drafts.save_document(draft, edition, TASK, task, request.user, seen=posted_number(request, SEEN, work.live_number))
     except (Stale, NotOpen) as refusal:
         draft.refresh_from_db()
         if isinstance(refusal, NotOpen):
@@ -133,9 +130,7 @@ def _page(
         action=request.get_full_path(),
         may_edit=work.may_edit,
         why_not=_("You may look but not edit. Editors may."),
-        edition=draft.edition if draft else 0,
-        seen=work.live_number,
-        shown=_mark(editor.task),
+        **marks(request, work, TASK, editor.task.code, was_told=bool(stale)),
         zone=timezone.get_current_timezone_name(),
         is_drafted=is_drafted,
         own_faults=[text for _place, text in placed],
@@ -198,14 +193,6 @@ def task_codes(request: HttpRequest) -> HttpResponse:
 def name_of(task: Task) -> str:
     """In the first language that it has, as the pages' languages go; else its code."""
     return next((text.name for text in task.texts.values() if text.name), task.code)
-
-
-def _mark(task: Task) -> str:
-    return hashlib.sha256(encode(task)).hexdigest()[:16]
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None
 
 
 urlpatterns = [
