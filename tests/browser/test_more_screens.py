@@ -234,6 +234,10 @@ def test_another_moment_and_a_draft_are_explained_as_they_are(page: Page, log_in
     page.click("button:has-text('Explain')")
     expect(page.locator("[role=alert]")).to_contain_text("cannot be explained")
 
+    page.goto("/admin/tasks/explain/?uid=42&on=draft-999999999")
+    expect(page.locator("[role=alert]")).to_contain_text("This draft is not open any more")
+    assert page.locator("#answer").count() == 0, "nothing is explained that nobody asked for"
+
 
 def test_without_the_dbsvr_the_page_says_so_and_leaves_open_what_depends_on_it(
     page: Page, log_in: LogIn, stack: PrivateStack, tag: str, screenshot: Screenshot
