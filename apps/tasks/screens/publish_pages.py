@@ -39,6 +39,7 @@ class PublishForm(forms.Form):
         max_length=1000,
         widget=widgets.LongText(),
         help_text=gettext_lazy("It stands in the history of revisions."),
+        error_messages={"required": gettext_lazy("Say why: the reason stands in the history.")},
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="keep", widget=forms.RadioSelect()
@@ -104,7 +105,7 @@ def _page(request: HttpRequest, work: Workplace, draft: Draft, form: PublishForm
         request,
         "publish.html",
         _("Publish as revision %(number)d") % {"number": next_number},
-        banner=work.banner(),
+        banner=work.banner(shows_links=False),
         draft=draft,
         form=form,
         changes=changes,
