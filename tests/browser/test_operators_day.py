@@ -1,6 +1,6 @@
 """An operator's day, as he does it: a new task from the form to the users, a fault understood, a review, a publication, a roll back.
 
-With TASKSYS_PICTURES set to a folder the pictures of docs/ are made there.
+With PICTURES set to a folder the pictures of docs/ are made there.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def page_of(open_page: OpenPage) -> Callable[..., Page]:
 
 
 def keep_picture(taken: Path) -> None:
-    folder = os.environ.get("TASKSYS_PICTURES")
+    folder = os.environ.get("PICTURES")
     if folder:
         (Path(folder) / taken.name).write_bytes(taken.read_bytes())
 
@@ -187,15 +187,15 @@ def test_a_task_from_the_form_to_the_users_and_back(page_of: Callable[..., Page]
     # Published: the bundle has it within two seconds.
     publisher.goto(draft)
     main_button(publisher).click()
-    publisher.click("button[name=now]")
-    expect(publisher.locator(".fault")).to_have_count(1)
-    publisher.fill("[name=reason]", "More matches in the evening")
     keep_picture(screenshot(publisher, "publish"))
+    publisher.click("button[name=now]")
+    expect(publisher.locator(".fault")).to_contain_text("Say why")
+    publisher.fill("[name=reason]", "More matches in the evening")
     publisher.click("button[name=now]")
     publisher.wait_for_url(re.compile(r"/revisions/\d+/"))
     number = int(publisher.url.rstrip("/").rsplit("/", 1)[1])
     eventually(lambda: code in codes_in(ask_api(web, key, "/api/v1/config")), within_s=2)
-    keep_picture(screenshot(publisher, "revision"))
+    screenshot(publisher, "revision")
 
     # And back: the task did not exist before, so it is archived, and is in no bundle.
     publisher.goto(f"/admin/tasks/revisions/{number - 1}/roll-back/")

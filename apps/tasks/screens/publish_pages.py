@@ -19,10 +19,10 @@ from apps.tasks.models import Draft
 from apps.tasks.moments import say_moment
 from apps.tasks.people.roles import PUBLISH_DRAFT
 from apps.tasks.publishing import publish
-from apps.tasks.publishing.errors import Conflicting, Invalid, Refusal, TooLate
+from apps.tasks.publishing.errors import Refusal, TooLate
 from apps.tasks.publishing.words import say_refusal
 from apps.tasks.screens import widgets
-from apps.tasks.screens.change_sentences import changes_between
+from apps.tasks.screens.change_sentences import Change, changes_between
 from apps.tasks.screens.form_marks import EDITION, posted_number
 from apps.tasks.screens.frame import screen, show
 from apps.tasks.screens.workplace import Workplace, enter, open_draft_or_404
@@ -39,6 +39,7 @@ class PublishForm(forms.Form):
         max_length=1000,
         widget=widgets.LongText(),
         help_text=gettext_lazy("It stands in the history of revisions."),
+        error_messages={"required": gettext_lazy("Say why: the reason stands in the history.")},
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="keep", widget=forms.RadioSelect()
@@ -48,28 +49,40 @@ class PublishForm(forms.Form):
     )
     at = widgets.Moment(label=gettext_lazy("Moment"), required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, example: Change | None = None, **kwargs: Any) -> None:
         super().__init__(*args, use_required_attribute=False, **kwargs)
+        if example is not None:
+            self.fields["in_flight"].choices = with_example(example)  # type: ignore[attr-defined]
+
+
+def with_example(change: Change) -> list[tuple[str, str]]:
+    """The two choices, each with what it means for one of the changes at hand."""
+    facts = {"code": change.key, "change": change.sentences[0]}
+    later = _("Example: `%(code)s`, %(change)s: for them from the next period on.") % facts
+    at_once = _("Example: `%(code)s`, %(change)s: for them at once.") % facts
+    return [(value, f"{text} {example}") for (value, text), example in zip(IN_FLIGHT, (later, at_once), strict=True)]
 
 
 @screen(PUBLISH_DRAFT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def publish_draft(request: HttpRequest, number: int) -> HttpResponse:
     draft = open_draft_or_404(number)
-    form = PublishForm(request.POST or None, initial={"reason": draft.reason, "in_flight": draft.in_flight})
+    if not draft.is_open:
+        return redirect("tasks-draft", draft.pk)
+    work = Workplace(request, draft)
+    changes = changes_between(work.live, work.configuration, work.changed_keys)
+    example = next((change for change in changes if change.kind == TASK and change.sort == "changed"), None)
+    form = PublishForm(request.POST or None, initial={"reason": draft.reason, "in_flight": draft.in_flight}, example=example)
     if request.method == "POST" and form.is_valid():
         edition = posted_number(request, EDITION, 0)
         try:
             return _do(request, draft, edition, form.cleaned_data, is_later="later" in request.POST)
         except TooLate as refusal:
             form.add_error("at", say_refusal(refusal))
-        except (Conflicting, Invalid) as refusal:
-            messages.error(request, say_refusal(refusal))
-            return redirect("tasks-draft", draft.pk)
         except Refusal as refusal:
             messages.error(request, say_refusal(refusal))
             return redirect("tasks-draft", draft.pk)
-    return _page(request, draft, form)
+    return _page(request, work, draft, form, changes)
 
 
 def _do(request: HttpRequest, draft: Draft, edition: int, asked: dict[str, Any], is_later: bool) -> HttpResponse:
@@ -86,15 +99,13 @@ def _do(request: HttpRequest, draft: Draft, edition: int, asked: dict[str, Any],
     return redirect("tasks-revision", revision.number)
 
 
-def _page(request: HttpRequest, draft: Draft, form: PublishForm) -> HttpResponse:
-    work = Workplace(request, draft)
-    changes = changes_between(work.live, work.configuration, work.changed_keys)
+def _page(request: HttpRequest, work: Workplace, draft: Draft, form: PublishForm, changes: list[Change]) -> HttpResponse:
     next_number = work.live_number + 1
     return show(
         request,
         "publish.html",
         _("Publish as revision %(number)d") % {"number": next_number},
-        banner=work.banner(),
+        banner=work.banner(shows_links=False),
         draft=draft,
         form=form,
         changes=changes,

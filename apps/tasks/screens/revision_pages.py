@@ -42,6 +42,7 @@ class RollBackForm(forms.Form):
         max_length=1000,
         widget=widgets.LongText(),
         help_text=gettext_lazy("It stands in the history of revisions."),
+        error_messages={"required": gettext_lazy("Say why: the reason stands in the history.")},
     )
     in_flight = forms.ChoiceField(
         label=gettext_lazy("Users in the middle of a changed task"), choices=IN_FLIGHT, initial="apply", widget=forms.RadioSelect()

@@ -28,6 +28,7 @@ class ReasonForm(forms.Form):
         max_length=1000,
         widget=widgets.LongText(),
         help_text=gettext_lazy("It stands in the history of revisions."),
+        error_messages={"required": gettext_lazy("Say why: the reason stands in the history.")},
     )
 
 

@@ -95,6 +95,8 @@ class Workplace:
         facts = {"editor": editor_of(self.draft), "base": self.draft.base_revision, "live": self.live_number}
         if self.draft.editor_id == self.request.user.pk:
             text = _("You edit your draft, based on revision %(base)d. Live is %(live)d. Users do not see this.")
+        elif not self.may_edit or self._current() != self.draft:
+            text = _("You look at %(editor)s’s draft, based on revision %(base)d. Live is %(live)d. Users do not see this.")
         else:
             text = _("You edit %(editor)s’s draft, based on revision %(base)d. Live is %(live)d. Users do not see this.")
         return text % facts

@@ -50,4 +50,4 @@ def language_of(text: Any) -> str:
 @register.filter
 def code_marks(text: object) -> SafeString:
     """A sentence in which `names` stand between backticks."""
-    return mark_safe(_MARKED.sub(r"<code>\1</code>", escape(text)))  # escaped first
+    return mark_safe(_MARKED.sub(r"<code>\1</code>", escape(str(text))))  # escaped first
