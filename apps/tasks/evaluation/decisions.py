@@ -107,7 +107,10 @@ def decide(task: LiveTask, user: User) -> Decision:
 def claim_ends_at(task: LiveTask, rules: RulesInUse, period: PeriodOfTime) -> datetime | None:
     """When the reward of a period can be claimed no more: some grace after the period, or the task, has ended. None: never."""
     ends = [moment for moment in (period.resets_at, task.ends_at) if moment is not None]
-    return min(ends) + timedelta(seconds=rules.rules.claim.grace_s) if ends else None
+    try:
+        return min(ends) + timedelta(seconds=rules.rules.claim.grace_s) if ends else None
+    except OverflowError:  # later than dates can say
+        return None
 
 
 def _still_claimable(task: LiveTask, user: User, present: PeriodOfTime) -> tuple[StillClaimable, ...]:
