@@ -48,7 +48,7 @@ MOST_NEW = 20
 
 WARNING_WORDS = {
     CAP_REACHED: _("cap reached"),
-    CAP_NEAR: _("80 % of a cap used"),
+    CAP_NEAR: _("a cap used to 80 %"),
     NO_TRAFFIC: _("no traffic for 7 days"),
     ENDS_SOON: _("ends within 7 days"),
     STARTS_SOON: _("starts within 7 days"),
