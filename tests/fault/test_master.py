@@ -110,9 +110,13 @@ def test_disk_full_on_the_master_and_room_made_again_without_a_restart(make_stac
         stack.wait_until_serving()
         acknowledged = fill_up(stack, client, disk)
         disk.make_room()
-        if stack.master.pid is None:  # MariaDB has given up by itself
-            stack.master.start()
 
+        def is_up() -> bool:
+            if stack.master.pid is None:  # MariaDB has given up by itself; it may still have been about to when room was made
+                stack.master.start()
+            return bool(client.stats()["master"]["state"] == "up")
+
+        eventually(is_up, within_s=90)
         assert_all_are_there(stack, client, acknowledged)
         stack.stop()
 
