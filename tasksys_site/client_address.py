@@ -7,7 +7,6 @@ and may be invented. So the list is read from its end, and only for as long as t
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
 from functools import lru_cache
 
 from django.conf import settings
@@ -22,9 +21,10 @@ def client_address(request: HttpRequest) -> str:
     return find_client(request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", ""), settings.PROXIES)
 
 
-def find_client(asked_by: str, forwarded_for: str, proxies: Sequence[str]) -> str:
+@lru_cache(maxsize=1024)  # asked for with every request; most come from the same few
+def find_client(asked_by: str, forwarded_for: str, proxies: tuple[str, ...]) -> str:
     """`asked_by` is who holds the connection, `forwarded_for` the header, `proxies` networks like 10.0.0.0/24 or single addresses."""
-    ours = _networks(tuple(proxies))
+    ours = _networks(proxies)
     client = _address(asked_by)
     hops = [part.strip() for part in forwarded_for.split(",") if part.strip()]
     while client is not None and any(client in network for network in ours) and hops:

@@ -139,7 +139,7 @@ AXES_LOCKOUT_CALLABLE = "apps.tasks.people.locks.locked_page"
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has them
 AXES_ENABLE_ADMIN = False  # locks are shown and lifted on the page of users
 AXES_VERBOSE = False
-PROXIES = list(web.proxies)
+PROXIES = web.proxies
 
 SESSION_COOKIE_AGE = web.session_hours * 3600
 SESSION_COOKIE_HTTPONLY = True

@@ -16,6 +16,7 @@ from unfold.decorators import action, display
 from apps.tasks.forms import NewApiKeyForm
 from apps.tasks.keys import digest, new_key_text, prefix_of, revoke_api_key
 from apps.tasks.models import ApiKey, Task
+from apps.tasks.moments import say_moment
 from apps.tasks.people import admin as people_admin  # noqa: F401  # registers accounts and roles
 from apps.tasks.screens.task_list import TaskAdmin
 
@@ -24,7 +25,7 @@ admin.site.register(Task, TaskAdmin)
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
-    list_display = ("name", "shown_prefix", "shown_scopes", "shown_state", "created_at", "last_used_on")
+    list_display = ("name", "shown_prefix", "shown_scopes", "shown_state", "shown_created_at", "last_used_on")
     search_fields = ("name", "prefix")
     actions = ("revoke",)
     actions_detail = ("revoke_this",)
@@ -41,13 +42,21 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
     def shown_state(self, key: ApiKey) -> tuple[str, Any]:
         return ("valid", _("valid")) if key.revoked_at is None else ("revoked", _("revoked"))
 
+    @display(description=_("created at"), ordering="created_at")
+    def shown_created_at(self, key: ApiKey) -> str:
+        return say_moment(key.created_at)
+
+    @display(description=_("revoked at"))
+    def shown_revoked_at(self, key: ApiKey) -> str:
+        return say_moment(key.revoked_at) or "–"
+
     def get_form(self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **kwargs: Any) -> Any:
         return super().get_form(request, obj, change, **({**kwargs, "form": NewApiKeyForm} if obj is None else kwargs))
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("name", "scopes")
-        return ("name", "shown_prefix", "shown_scopes", "shown_state", "created_at", "revoked_at", "last_used_on")
+        return ("name", "shown_prefix", "shown_scopes", "shown_state", "shown_created_at", "shown_revoked_at", "last_used_on")
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         """A key's rights never change: who needs others gets another key."""

@@ -26,6 +26,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 link(_("Tasks"), "task_alt", reverse_lazy("admin:tasks_task_changelist"), "tasks.view_task"),
                 link(_("Drafts"), "edit_note", reverse_lazy("tasks-drafts"), "tasks.view_draft"),
                 link(_("Revisions"), "history", reverse_lazy("tasks-revisions"), "tasks.view_revision"),
+                link(_("Templates"), "dashboard_customize", reverse_lazy("tasks-templates"), "tasks.change_draft"),
                 link(_("Calendar"), "calendar_month", reverse_lazy("tasks-calendar"), "tasks.view_task"),
                 link(_("Explain a user"), "person_search", reverse_lazy("tasks-explain"), "tasks.explain_user"),
                 link(_("Lists of users"), "group_add", reverse_lazy("tasks-lists"), "tasks.view_task"),

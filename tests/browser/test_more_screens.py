@@ -234,6 +234,10 @@ def test_another_moment_and_a_draft_are_explained_as_they_are(page: Page, log_in
     page.click("button:has-text('Explain')")
     expect(page.locator("[role=alert]")).to_contain_text("cannot be explained")
 
+    page.goto("/admin/tasks/explain/?uid=42&on=draft-999999999")
+    expect(page.locator("[role=alert]")).to_contain_text("This draft is not open any more")
+    assert page.locator("#answer").count() == 0, "nothing is explained that nobody asked for"
+
 
 def test_without_the_dbsvr_the_page_says_so_and_leaves_open_what_depends_on_it(
     page: Page, log_in: LogIn, stack: PrivateStack, tag: str, screenshot: Screenshot
@@ -533,10 +537,32 @@ def test_the_audit_export_holds_all_that_was_found_and_no_formula(page: Page, lo
     assert table[0]["after"] == '{"名": 59}'
 
 
+# Templates
+
+
+def test_a_template_fills_the_form_and_is_saved_into_the_draft(page: Page, log_in: LogIn, screenshot: Screenshot, tag: str) -> None:
+    from apps.tasks.models import DraftItem
+
+    log_in(page)
+    page.goto("/admin/tasks/templates/")
+    expect(page.locator(".gallery li")).to_have_count(6)
+    screenshot(page, "templates")
+    page.get_by_label("Begin with this: Days in a row").click()
+
+    expect(page.locator("[name=texts-0-name]")).to_have_value("Seven days in a row")
+    page.fill("#id_code", f"seven-{tag}")
+    page.click(".buttons button[name=save]")
+
+    page.wait_for_url(f"**/admin/tasks/task/seven-{tag}/")
+    item = DraftItem.objects.get(kind="task", key=f"seven-{tag}")
+    assert item.document["kind"] == "streak"
+    assert item.document["streak"] == {"length": 7, "grace": 1}
+
+
 # All of them
 
 
-@pytest.mark.parametrize("path", ["calendar/", "explain/?uid=42", "lists/", "new-list/", "exchange/", "audit/"])
+@pytest.mark.parametrize("path", ["calendar/", "explain/?uid=42", "templates/", "lists/", "new-list/", "exchange/", "audit/"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_the_page_without_scrolling_sideways(
     open_page: OpenPage, log_in: LogIn, screenshot: Screenshot, tag: str, path: str, scheme: str

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Complaints
-
 LogIn = Callable[[Page], None]
 OpenPage = Callable[..., Page]
 
@@ -38,8 +36,7 @@ def test_no_page_breaks_the_policy_or_allows_more_than_it(page: Page, log_in: Lo
 
         assert answer is not None, path
         policy = answer.headers["content-security-policy"]
-        assert "script-src 'self';" in policy, path
-        assert "style-src 'self';" in policy, path
+        assert {"script-src 'self'", "style-src 'self'"} <= {directive.strip() for directive in policy.split(";")}, path
         assert "unsafe" not in policy, path
 
 
@@ -127,7 +124,8 @@ def test_an_account_is_given_a_role_and_a_role_its_rights(page: Page, log_in: Lo
 
     page.goto("/admin/auth/group/add/")
     page.fill("input[name=name]", f"role {name}")
-    page.locator("select#id_permissions_from").select_option(label=re.compile("Can explain a user"))
+    explain = page.locator("select#id_permissions_from option", has_text="Can explain a user").get_attribute("value")
+    page.select_option("select#id_permissions_from", explain)
     page.locator("#id_permissions_add, #id_permissions_add_link").first.click()
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.click("button[name=_continue]")
@@ -141,22 +139,3 @@ def test_without_a_script_the_page_is_there(open_page: OpenPage) -> None:
 
     expect(page.locator("input[name=username]")).to_be_visible()
     expect(page.locator("#search-input-command")).to_be_hidden()
-
-
-def test_a_refusal_is_a_page_of_its_own(page: Page, complaints: Complaints) -> None:
-    from django.contrib.auth import get_user_model
-    from django.contrib.auth.models import Group
-
-    name, password = f"viewer-{secrets.token_hex(4)}", secrets.token_urlsafe(12)
-    user = get_user_model().objects.create_user(name, password=password, is_staff=True)
-    user.groups.add(Group.objects.get(name="viewer"))
-    page.goto("/admin/login/?next=/admin/")
-    page.fill("input[name=username]", name)
-    page.fill("input[name=password]", password)
-    page.click("button[type=submit]")
-    page.wait_for_url("**/admin/")
-
-    complaints.forgive("403")
-    page.goto("/admin/auth/user/")
-
-    expect(page.locator("#content")).to_contain_text("An administrator may.")

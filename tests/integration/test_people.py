@@ -95,7 +95,7 @@ def test_a_login_forgets_the_failures_before_it(log_in: Callable[..., Any]) -> N
 
 
 def test_behind_a_proxy_the_address_is_the_clients(log_in: Callable[..., Any], account: Any) -> None:
-    with override_settings(PROXIES=[PROXY]):
+    with override_settings(PROXIES=(PROXY,)):
         fail_until_locked(log_in, address=PROXY, headers={"X-Forwarded-For": f"127.0.0.1, {OPERATORS_ADDRESS}"})
 
         assert log_in(address=PROXY, headers={"X-Forwarded-For": f"127.0.0.1, {OTHER_ADDRESS}"}).status_code == 302

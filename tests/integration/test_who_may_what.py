@@ -107,6 +107,7 @@ PAGES: dict[str, Page] = {
     "tasks-event": Page(VIEW_TASK, CHANGE_DRAFT),
     "tasks-event-new": both(CHANGE_DRAFT),
     "tasks-event-remove": do(CHANGE_DRAFT),
+    "tasks-templates": look(CHANGE_DRAFT),
     "tasks-lists": look(VIEW_TASK),
     "tasks-list": look(VIEW_TASK),
     "tasks-list-new": both(CHANGE_DRAFT),

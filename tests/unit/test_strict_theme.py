@@ -18,7 +18,9 @@ FORBIDDEN = {
     "a style attribute": re.compile(r"""\sstyle\s*="""),
     "an inline style": re.compile(r"<style"),
     "an inline script": re.compile(r"<script(?![^>]*\ssrc=)[^>]*>(?!\s*</script>)"),
-    "a handler in an attribute": re.compile(r"\son(click|change|submit|load|input|focus|blur|error|toggle|key|mouse|pointer|drag|touch|scroll)[a-z]*\s*="),
+    "a handler in an attribute": re.compile(
+        r"\son(click|change|submit|load|input|focus|blur|error|toggle|key|mouse|pointer|drag|touch|scroll)[a-z]*\s*="
+    ),
     "a script as address": re.compile(r"javascript:"),
     "what htmx would evaluate": re.compile(r"""\shx-on|hx-(vals|headers)\s*=\s*["']js:|hx-trigger\s*=\s*["'][^"']*\["""),
 }

@@ -34,7 +34,7 @@ class RolesField(forms.ModelMultipleChoiceField):
 
 class OperatorForm(UserChangeForm):  # type: ignore[misc]
     groups = RolesField(
-        label=_("roles"),
+        label=_("Roles"),
         queryset=Group.objects.order_by("id"),
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
@@ -55,14 +55,14 @@ class OperatorSettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             zones.append((stored, stored))
         default = _("the installation's: %(zone)s") % {"zone": settings.TIME_ZONE}
         self.fields["time_zone"] = forms.ChoiceField(
-            label=_("time zone"),
+            label=_("Time zone"),
             choices=[("", default), *zones],
             required=False,
             widget=UnfoldAdminSelectWidget,
             help_text=_("In which pages say their times, and read the ones that you type."),
         )
         self.fields["language"] = forms.ChoiceField(
-            label=_("language"),
+            label=_("Language"),
             choices=[("", _("the browser's")), *settings.LANGUAGES],
             required=False,
             widget=UnfoldAdminSelectWidget,

@@ -63,10 +63,14 @@ class ZoneOfOperator:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        zone = zone_named(request.COOKIES.get(ZONE_COOKIE, ""))
-        # Threads are used again: what an earlier request has activated must not stay.
-        with timezone.override(zone or timezone.get_default_timezone()):
+        named = request.COOKIES.get(ZONE_COOKIE)
+        zone = zone_named(named) if named else None
+        if zone is None:  # programs, for instance: nothing to be done for them
             answer = self._get_response(request)
+        else:
+            # Threads are used again, so it must not stay active.
+            with timezone.override(zone):
+                answer = self._get_response(request)
         kept = getattr(request, "reads_by", None)
         if kept is not None:
             put_into_cookies(answer, kept)

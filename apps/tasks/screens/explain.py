@@ -19,7 +19,6 @@ from django.views.decorators.http import require_safe
 from apps.cachesync.task_interface import task_interface
 from apps.tasks.config import written
 from apps.tasks.config.documents import TASK
-from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
@@ -27,6 +26,7 @@ from apps.tasks.evaluation.reasons import EXCLUSIVE_GROUP, PREREQUISITE, SEQUENC
 from apps.tasks.evaluation.standing import User
 from apps.tasks.models import Draft, Revision
 from apps.tasks.models.drafts import OPEN_STATES
+from apps.tasks.profiles import profile_of
 from apps.tasks.screens.change_sentences import address_of
 from apps.tasks.screens.explain_form import Asked, read_question
 from apps.tasks.screens.explain_sources import CannotBeExplained, load_source, source_asked_for
@@ -100,7 +100,7 @@ def explain_user(request: HttpRequest) -> HttpResponse:
         trouble=trouble,
         live=Revision.objects.order_by("-number").values_list("number", flat=True).first(),
         drafts=[(f"draft-{draft.pk}", draft, editor_of(draft)) for draft in open_drafts()],
-        revision_typed=str(source.number) if source.sort == "revision" else "",
+        revision_typed=str(source.number or "") if source.sort == "revision" else "",
         codes=[task.code for task in bundle.tasks[:500]] if bundle else [],
         time_zone=timezone.get_current_timezone_name(),
         moment_shown=_typed_moment(asked, now),
@@ -111,8 +111,7 @@ def explain_user(request: HttpRequest) -> HttpResponse:
 def _answers(asked: Asked, bundle: Bundle) -> dict[str, Any]:
     assert asked.uid is not None
     snapshot, away = snapshot_of(asked.uid)
-    profile = Profile(asked.uid, asked.attributes, frozenset(asked.attributes))
-    user = User(bundle, profile, snapshot, asked.at, None)
+    user = User(bundle, profile_of(asked.uid, asked.attributes), snapshot, asked.at, None)
     tasks = [bundle.by_code[asked.code]] if asked.code else list(bundle.tasks)
     answers = [answer_for(explain_task(task, user), knows_records=not away) for task in tasks[:MOST_TASKS]]
     return {

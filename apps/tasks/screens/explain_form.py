@@ -103,7 +103,7 @@ def _read_attributes(asked: Asked, given: Mapping[str, str], bundle: Bundle) -> 
 
 
 def attributes_asked_for(tasks: Iterable[LiveTask]) -> set[str]:
-    return {row.condition.attribute for task in tasks for group in task.groups for row in group}
+    return {row.attribute for task in tasks for group in task.document.conditions for row in group}
 
 
 def value_of(attribute: Attribute, typed: str) -> object:

@@ -37,18 +37,14 @@ class Source:
 
 
 def source_asked_for(request: HttpRequest) -> Source:
-    """`on`: live, draft-3, revision-40. Anything else is live."""
+    """`on`: draft-3, revision-40, or what is live. What is asked for and not there is not replaced by something else: see `load_source`."""
     sort, _dash, text = request.GET.get("on", "").partition("-")
     if sort == REVISION and not text:
-        text = request.GET.get("revision", "")
+        text = request.GET.get("revision", "").strip()
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if sort == DRAFT:
-        draft = Draft.objects.filter(pk=number, state__in=OPEN_STATES).first()
-        if draft is not None:
-            return Source(DRAFT, number, draft)
-    if sort == REVISION and number:
-        return Source(REVISION, number)
-    return Source(LIVE, live_number())
+        return Source(DRAFT, number, Draft.objects.filter(pk=number, state__in=OPEN_STATES).first())
+    return Source(REVISION, number) if sort == REVISION else Source(LIVE, live_number())
 
 
 def load_source(source: Source) -> Bundle:
@@ -56,6 +52,8 @@ def load_source(source: Source) -> Bundle:
     try:
         if source.draft is not None:
             return bundle_of_draft(source.draft)
+        if source.sort == DRAFT:
+            raise CannotBeExplained(f"draft {source.number} is not open")
         etag = Revision.objects.filter(number=source.number).values_list("etag", flat=True).first()
         if etag is None:
             raise CannotBeExplained("nothing is published yet" if source.sort == LIVE else f"there is no revision {source.number}")

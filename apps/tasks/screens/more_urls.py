@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from apps.tasks.screens import audit, calendar, exchange, explain, lists
+from apps.tasks.screens import audit, calendar, exchange, explain, gallery, lists
 
-urlpatterns = [*calendar.urlpatterns, *explain.urlpatterns, *lists.urlpatterns, *exchange.urlpatterns, *audit.urlpatterns]
+urlpatterns = [
+    *calendar.urlpatterns,
+    *explain.urlpatterns,
+    *gallery.urlpatterns,
+    *lists.urlpatterns,
+    *exchange.urlpatterns,
+    *audit.urlpatterns,
+]

@@ -30,6 +30,7 @@ from apps.tasks.publishing import drafts
 from apps.tasks.publishing.errors import NotOpen, Stale
 from apps.tasks.screens.form_marks import SEEN, edition_to_save, marks, posted_number
 from apps.tasks.screens.frame import EDIT, LOOK, screen, show
+from apps.tasks.screens.gallery_tasks import TEMPLATES
 from apps.tasks.screens.previews import previews_of
 from apps.tasks.screens.row_sets import Posted
 from apps.tasks.screens.task_conversion import fields_of
@@ -49,10 +50,12 @@ def fresh_task() -> Task:
 @screen(EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_task(request: HttpRequest) -> HttpResponse:
-    """A new one, or with ?from=CODE a clone: everything but the code."""
+    """A new one, with ?from=CODE a clone (everything but the code), or with ?template=NAME one of the gallery."""
     work = Workplace(request)
-    origin = request.GET.get("from", "")
+    origin, template = request.GET.get("from", ""), request.GET.get("template", "")
     task = fresh_task()
+    if template in TEMPLATES:
+        task = TEMPLATES[template].fill(task)
     if origin:
         if origin not in work.configuration.tasks:
             raise Http404(origin)
