@@ -389,6 +389,9 @@ def test_an_export_is_changed_and_imported_after_a_dry_run(page: Page, log_in: L
     page.set_input_files("input[type=file]", a_file("tasks.json", json.dumps(content)))
     page.click("button:has-text('Dry run')")
 
+    expect(page.locator(f"#change-task-fish-{tag}")).to_be_visible()
+    unasked = [each for each in page.locator("article.change").all() if tag not in (each.get_attribute("id") or "")]
+    assert [each.inner_text() for each in unasked] == []
     expect(page.locator(".lead").first).to_contain_text("It would change 2 documents.")
     expect(page.locator(f"#change-task-fish-{tag}")).to_contain_text("points 10 → 20")
     expect(page.locator(f"#change-task-bird-{tag}")).to_contain_text("new")
@@ -546,6 +549,7 @@ def test_a_template_fills_the_form_and_is_saved_into_the_draft(page: Page, log_i
     log_in(page)
     page.goto("/admin/tasks/templates/")
     expect(page.locator(".gallery li")).to_have_count(6)
+    expect(page.locator(".gallery li", has_text="Days in a row").locator("p").first).to_contain_text("for 7 days in a row")
     screenshot(page, "templates")
     page.get_by_label("Begin with this: Days in a row").click()
 

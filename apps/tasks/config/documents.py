@@ -76,6 +76,9 @@ class Condition(_Document, frozen=True, kw_only=True, eq=False):
             return NotImplemented
         return self.attribute == other.attribute and self.operator == other.operator and _is_same_json(self.value, other.value)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # msgspec has a != of its own, by identity, which would win
+
     def __hash__(self) -> int:
         return hash((self.attribute, self.operator))
 
@@ -234,6 +237,9 @@ class Attribute(_Document, frozen=True, kw_only=True, eq=False):
             return NotImplemented
         fields = msgspec.structs.astuple
         return fields(self) == fields(other) and _is_same_json(self.default, other.default)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # as in Condition
 
     def __hash__(self) -> int:
         return hash((self.name, self.type))
