@@ -209,8 +209,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "SORT_OPERATIONS": False,
     "ENUM_NAME_OVERRIDES": {
-        "TaskState": "apps.tasks.decisions.STATES",
-        "ReasonCode": "apps.tasks.decisions.REASONS",
+        "TaskState": "apps.tasks.evaluation.reasons.STATUSES",
+        "ReasonCode": "apps.tasks.evaluation.reasons.REASONS",
     },
     # The validator badge would be fetched from a foreign host.
     "SWAGGER_UI_SETTINGS": {"validatorUrl": None, "persistAuthorization": False, "displayRequestDuration": True, "tryItOutEnabled": True},
