@@ -39,7 +39,7 @@ demo: setup ## a minute of load, with the replica stalled for 20 s in the middle
 	@exec $(LOCAL) demo
 
 test: setup-test ## all layers, in one run of at most 15 minutes
-	@exec $(PYTEST) -m "not long" -n 2 --dist loadfile
+	@exec $(PYTEST) -m "not long" -n 3 --dist loadfile
 
 test-unit test-integration test-api test-browser test-fault test-consistency test-setup: setup-test ## one layer
 	@exec $(PYTEST) -m "not long" $(subst test-,tests/,$@)

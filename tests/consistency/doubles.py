@@ -269,7 +269,7 @@ def writes_always_first() -> None:
     read = _Life._read
 
     def reading(self: Any) -> bool:
-        return not self._queues.finish.depth() and read(self)
+        return not self._queues.finish.depth() and self._batches.is_idle and read(self)
 
     _Life._read = reading  # type: ignore[method-assign]
 

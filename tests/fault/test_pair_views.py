@@ -25,7 +25,7 @@ from workers.protocol import NotOwner
 MakeStack = Callable[..., PrivateStack]
 
 
-@pytest.mark.parametrize("way", ["cut", "hold"])
+@pytest.mark.parametrize("way", ["cut", pytest.param("hold", marks=pytest.mark.long)])
 def test_link_between_the_two_cut_while_both_live(make_stack: MakeStack, way: str) -> None:
     """Nobody takes anything over: each sees the other's tick move. Who can reach the owner loses nothing."""
     # So long that a tick which stands still because this machine is busy means nothing.
@@ -53,7 +53,7 @@ def test_link_between_the_two_cut_while_both_live(make_stack: MakeStack, way: st
     assert without_answer(history) == [], "each client found the owner"
 
 
-@pytest.mark.parametrize("way", ["cut", "hold"])
+@pytest.mark.parametrize("way", ["cut", pytest.param("hold", marks=pytest.mark.long)])
 def test_a_database_seen_by_only_one_of_them(two_hosts: PairStack, way: str) -> None:
     """The owner that does not see it says so; its users are taken over, and given back when it sees it again."""
     stack = two_hosts
@@ -99,6 +99,7 @@ def test_a_forwarded_write_whose_link_breaks_is_of_unknown_outcome_and_repeated_
     assert b.get(OF_A).version == 2
 
 
+@pytest.mark.long
 def test_two_views_of_who_is_well_play_no_ping_pong(make_stack: MakeStack) -> None:
     """Each loses the master in turn, again and again; a segment changes its owner at most once in hold_ms."""
     hold_s = 4.0

@@ -180,7 +180,7 @@ def test_a_wrong_setting_is_named_before_anything_starts(copy: Copy) -> None:
     assert copy.processes() == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_in_the_foreground_a_signal_stops_it_all(copy: Copy, tmp_path: Path, number: signal.Signals) -> None:
     copy.make("down")
     log = tmp_path / "log"
