@@ -88,7 +88,8 @@ PAGES = [
     "/admin/auth/user/add/",
 ]
 NAMES = re.compile(
-    r"Tasksys|app://friends|daily-login|English|DBSvr|API|UTC|LDAP|[A-Z][A-Za-z_-]+/[A-Za-z_/ -]+|invite-3-friends|read|write|admin|operator-\w+|tsk_\w+"
+    r"Tasksys|English|DBSvr|API|UTC|LDAP|[A-Z][A-Za-z_-]+/[A-Za-z_/ -]+|app://friends|daily-login|invite-3-friends"
+    r"|read|write|admin|operator-\w+|tsk_\w+"
 )
 
 
