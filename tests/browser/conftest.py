@@ -47,8 +47,9 @@ class Operator:
     password: str
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """One for each file of tests: none idles through the tests of incidents that may come between two of them."""
     program = shutil.which("chromium")
     assert program, "Debian's chromium is not installed: make setup-test"
     # Playwright keeps an event loop in this thread; Django would refuse to query beside one, although nothing runs in it.
