@@ -323,7 +323,10 @@ def test_a_task_is_changed_with_the_keyboard_alone(page_of: Callable[..., Page])
         page.keyboard.press("Tab")
     expect(page.locator("[name=conditions-0-operator] option[value='>=']")).to_have_count(1)
     page.locator("[name=conditions-0-operator]").focus()
-    page.keyboard.type("is at least")
+    for _ in range(12):
+        if page.locator("[name=conditions-0-operator]").input_value() == ">=":
+            break
+        page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
     expect(page.locator("[name=conditions-0-value]")).to_be_focused()
     page.keyboard.type("12")

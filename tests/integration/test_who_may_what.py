@@ -185,11 +185,12 @@ def operators(django_on_stack: PrivateStack) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def address_of(operators: dict[str, Any]) -> Callable[[str], str]:
+def address_of(operators: dict[str, Any]) -> Iterator[Callable[[str], str]]:
     """The address of a page, with something real to be about; a new draft each time, as a deed may end it."""
     from django.contrib.auth.models import Group
     from django.urls import reverse
 
+    from apps.cachesync.models import DRAINING, CacheNode
     from apps.tasks.config.documents import Attribute, EventType, UserList
     from apps.tasks.keys import create_api_key
     from apps.tasks.models import AuditEntry
@@ -205,6 +206,8 @@ def address_of(operators: dict[str, Any]) -> Callable[[str], str]:
     revision = published.publish_tasks(task, attribute, event, listed)
     key, _text = create_api_key(f"who may {tag}", ["read"])
     group = Group.objects.create(name=f"who-may-{tag}")
+    # Not one that other tests use: a deed that is allowed is done.
+    node = CacheNode.objects.create(name=f"who-may-{tag}", url="redis://127.0.0.1:1/0", state=DRAINING, changed_at=0)
 
     def arguments(name: str) -> dict[str, Any]:
         accounts = {"auth_user": operators["nobody"].pk, "auth_group": group.pk, "tasks_apikey": key.pk}
@@ -231,12 +234,13 @@ def address_of(operators: dict[str, Any]) -> Callable[[str], str]:
             case "console:table" | "console:csv":
                 return {"key": "throughput"}
             case "cache:change":
-                return {"name": "node-1", "change": "drain"}
+                return {"name": node.name, "change": "drain"}
             case "admin:app_list":
                 return {"app_label": "tasks"}
         return {}
 
-    return lambda name: reverse(name, kwargs=arguments(name))
+    yield lambda name: reverse(name, kwargs=arguments(name))
+    node.delete()
 
 
 def alternatives(needed: Needed) -> tuple[str, ...]:
