@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workers import store
-from workers.database import Connection, Duplicate, NoRoom, StatementRefused, TryAgain
+from workers.database import Connection, DatabaseGone, Duplicate, NoRoom, StatementRefused, TryAgain
 from workers.known_users import KnownUsers
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
@@ -161,6 +161,8 @@ class WriteBatches:
             transaction.connection.receive()
         except NoRoom as error:
             yield self._refused_for_room(transaction, error)
+        except (StatementRefused, TryAgain) as error:
+            raise DatabaseGone(f"a COMMIT was refused: {error}") from error  # the next life finds out what became of it
         else:
             self._traffic.note(transaction.day, transaction.begun, transaction.completed)
             yield transaction.ended(tick, outcomes)
@@ -218,6 +220,8 @@ class WriteBatches:
         except NoRoom as error:
             yield self._refused_for_room(transaction, error)
             return
+        except StatementRefused as error:
+            raise DatabaseGone(f"a tick was refused: {error}") from error  # no fault of these writes: they go to the next life
         store.send_commit(transaction.connection)
         self._committing = _Committing(transaction, tick, transaction.outcomes())
 

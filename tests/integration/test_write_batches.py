@@ -12,7 +12,7 @@ from tasksys_site.configuration import Segment
 from tests.stack.task_client import new_event_id
 from tests.stack.waiting import eventually
 from workers import segment_rows, store
-from workers.database import Connection
+from workers.database import Connection, DatabaseGone, StatementRefused
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import decode_write_answer
@@ -207,3 +207,26 @@ def test_a_superseded_worker_commits_nothing_of_what_it_has_made(
         list(batches.drain())
 
     assert connection.execute("SELECT version FROM user_state WHERE uid = %s", (uid,)) == [(1,)]
+
+
+def test_a_refused_commit_ends_the_life_and_no_write_is_told_anything(
+    batches: WriteBatches, connections: list[Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise StatementRefused("no such commit")
+
+    list(batches.write([write(1, 6_100_000_100, new_event_id())], time.monotonic()))
+    monkeypatch.setattr(connections[0], "receive", refuse)
+
+    with pytest.raises(DatabaseGone):
+        list(batches.drain())
+
+
+def test_a_refused_tick_refuses_no_write(batches: WriteBatches, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*rest: object) -> int:
+        raise StatementRefused("no such tick")
+
+    monkeypatch.setattr(store, "take_tick", refuse)
+
+    with pytest.raises(DatabaseGone):
+        list(batches.write([write(1, 6_100_000_110, new_event_id())], time.monotonic()))
