@@ -14,7 +14,7 @@ import ipaddress
 import itertools
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import (
@@ -286,6 +286,35 @@ class Web(Section):
         return self
 
 
+class Points(Section):
+    """The external points system, to which grants are delivered."""
+
+    url: str = ""
+    """Where grants are sent (see docs/points.md); empty: they wait."""
+    token_file: Path | None = None
+    """A secret, sent as `Authorization: Bearer …`."""
+    timeout_ms: int = Field(2_000, ge=50)
+    rate_per_s: int = Field(200, ge=1)
+    """At most so many requests a second, of all relays together."""
+    sends: Literal["grants", "totals"] = "grants"
+    """Every grant, or only each user's newest total."""
+    give_up_after_s: int = Field(86_400, ge=60)
+    """A grant that failed for so long is dead: an operator sends it again."""
+
+
+class Profiles(Section):
+    """The external profile system: levels, VIP, regions …"""
+
+    url: str = ""
+    """Where profiles are asked for (see docs/profiles.md); empty: attributes come from the caller alone."""
+    token_file: Path | None = None
+    timeout_ms: int = Field(150, ge=10)
+    """For one call; what does not come in time is taken from older values, or unknown."""
+    stale_limit_s: int = Field(3_600, ge=0)
+    """While it is down, a value may be used for so long after its time to live."""
+    batch: int = Field(100, ge=1, le=500)
+
+
 class Canary(Section):
     """The reserved users whom the canary writes and reads, to see the promises kept."""
 
@@ -315,6 +344,8 @@ class Configuration(BaseSettings):
     cache: Cache = Cache()
     broker: Broker = Broker()
     web: Web = Web()
+    points: Points = Points()
+    profiles: Profiles = Profiles()
     canary: Canary = Canary()
 
     @classmethod

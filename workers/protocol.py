@@ -43,6 +43,8 @@ class TaskRecord(msgspec.Struct, frozen=True):
     completed_at: int | None
     claimed_at: int | None
     revision: int
+    granted: int = 0
+    """How many grants it has given: tiers, or 1 for a task without. Left out of the JSON where it is 0."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -59,9 +61,13 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One step of a write. `add` counts on, `max` keeps the larger, `set` replaces, `complete` completes at once.
+    """One step of a write.
 
-    With a `target`, progress that reaches it completes the task; `points` are granted once, at completion.
+    `add` counts on, `max` keeps the larger, `set` replaces, `distinct` counts `member` once, `complete` completes at once, `accept`
+    begins a record without progress, `claim` takes what a completed record (or a reached tier) gives, `revert` takes progress back.
+
+    With a `target`, progress that reaches it completes the task; `points` are granted once, at completion, or with `by_claim` at the claim.
+    The rules that decide (target, points, tiers, caps) travel with the change; what they decide is decided where the single writer is.
     """
 
     task: int
@@ -71,10 +77,30 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     target: int = 0
     points: int = 0
     revision: int = 0
+    mode: str = ""
+    """Of a revert: what it takes back, `add`, `max`, `set` or `distinct`."""
+    member: str = ""
+    """Of distinct: the value that is counted, 1 to 128 characters."""
+    tiers: tuple[tuple[int, int], ...] = ()
+    """(target, points) of each, ascending; the last target is `target`. Each is granted once."""
+    by_claim: bool = False
+    caps: dict[str, int] = {}
+    """Quota key and limit. `points` counts points given, every other key (`total`, a period key) completions, of all users."""
+    excludes: tuple[tuple[int, str], ...] = ()
+    """(task, period): when one of these records has begun, the change does nothing (an exclusive group)."""
+    needs_record: bool = False
+    """Without a record (not accepted yet) the change does nothing."""
+    takes_back: bool = False
+    """Whether a revert also takes back what was granted."""
 
 
-class ChangeResult(msgspec.Struct, frozen=True):
-    """What one change did: the record after it, and whether it was this change that completed the task."""
+class ChangeResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one change did: the record after it, and whether it was this change that completed the task.
+
+    `points` were granted by this change (negative: taken back), in `granted` grants. `refused` says why it did nothing, or less than it
+    could: `capped` (with the quota key in `about`), `excluded` (with the other task's number in `about`), `not_accepted`,
+    `not_completed`, `already_claimed`.
+    """
 
     task: int
     period: str
@@ -82,6 +108,10 @@ class ChangeResult(msgspec.Struct, frozen=True):
     state: str
     completed_now: bool
     points: int
+    granted: int = 0
+    claimed_now: bool = False
+    refused: str = ""
+    about: str = ""
 
 
 class WriteAnswer(msgspec.Struct, frozen=True):
@@ -195,6 +225,21 @@ class NotOwner(DBSvrError):
         return words[place] if len(words) > 1 and INSTANCE_NAME.match(words[place]) else ""
 
 
+class OldRules(DBSvrError):
+    """The user has a record of a newer revision than the one that this write was decided by. Nothing was done; decide it by the newer.
+
+    The sentence begins with that revision's number.
+    """
+
+    code = "OLDRULES"
+
+    @property
+    def revision(self) -> int:
+        """The least revision to decide by; 0 where the sentence does not say it."""
+        word = str(self).partition(" ")[0]
+        return int(word) if word.isdigit() else 0
+
+
 class ConfigUnseen(DBSvrError):
     """This DBSvr has not seen the published task configuration for a while, so it cannot say what is newest. Another one may."""
 
@@ -221,6 +266,7 @@ ERRORS: dict[str, type[DBSvrError]] = {
         Refused,
         Unreachable,
         NotOwner,
+        OldRules,
         ConfigUnseen,
         DamagedRevision,
     )
