@@ -19,6 +19,7 @@ import sysv_ipc
 
 from deploy.local.mariadb import MariaDBServer
 from deploy.local.private_stack import PrivateStack, StackProcess
+from tests.consistency.broken import intact_or
 from tests.consistency.doubles import double as make_double
 from tests.stack.asking import Asked
 from tests.stack.task_client import TaskClient, change
@@ -42,7 +43,7 @@ def tick(stack: PrivateStack) -> int:
     return int(stack.master.execute("SELECT tick FROM db_info", "tasksys_user")[0][0])
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutMark"])
+@pytest.mark.parametrize("broken", intact_or("WithoutMark"))
 def test_inv_2_reads_are_the_masters_while_a_write_is_in_flight(make_stack: MakeStack, broken: str) -> None:
     """The write is committed, the front has not heard of it, and one read has seen it on the master: so must every later one."""
     stack = make_stack(double=f"WithheldOutcomes+{broken}", deadline_ms=30_000, spill_depth=0, age_limit_ms=100)
@@ -61,7 +62,7 @@ def test_inv_2_reads_are_the_masters_while_a_write_is_in_flight(make_stack: Make
     assert bool(went_back) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutFollowers"])
+@pytest.mark.parametrize("broken", intact_or("WithoutFollowers"))
 def test_inv_2_a_read_does_not_overtake_the_writes_before_it_on_its_connection(make_stack: MakeStack, broken: str) -> None:
     """300 writes wait, more than a batch, and the master's worker owes reads a turn."""
     stack = make_stack(double=broken, deadline_ms=30_000, batch=16)
@@ -81,7 +82,7 @@ def test_inv_2_a_read_does_not_overtake_the_writes_before_it_on_its_connection(m
     assert (seen < 300) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutEpoch"])
+@pytest.mark.parametrize("broken", intact_or("WithoutEpoch"))
 def test_inv_3_a_superseded_worker_commits_nothing_after_its_successors_fresh_tick(make_stack: MakeStack, broken: str) -> None:
     """It stands right before its transaction. Its successor comes; nobody waits for the write any more; it goes on."""
     stack = make_stack(deadline_ms=500)
@@ -98,7 +99,7 @@ def test_inv_3_a_superseded_worker_commits_nothing_after_its_successors_fresh_ti
     assert bool(stack.master.execute("SELECT 1 FROM user_state WHERE uid = 7", "tasksys_user")) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "LooksAtTick"])
+@pytest.mark.parametrize("broken", intact_or("LooksAtTick"))
 def test_inv_3_the_fresh_tick_is_committed_not_merely_looked_at(make_stack: MakeStack, broken: str) -> None:
     """The predecessor stands inside its transaction: a successor that only looks does not wait for it."""
     stack = make_stack(deadline_ms=500)
@@ -115,7 +116,7 @@ def test_inv_3_the_fresh_tick_is_committed_not_merely_looked_at(make_stack: Make
     assert bool(stack.master.execute("SELECT 1 FROM user_state WHERE uid = 7", "tasksys_user")) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "ForgetsUndecided"])
+@pytest.mark.parametrize("broken", intact_or("ForgetsUndecided"))
 def test_inv_3_stamps_of_undecided_users_rise_to_the_fresh_tick(make_stack: MakeStack, broken: str) -> None:
     """The write was committed and seen, the worker killed before the front heard of it, and its client has given up."""
     stack = make_stack(double=f"WithheldOutcomes+{broken}", deadline_ms=1_000)
@@ -131,7 +132,7 @@ def test_inv_3_stamps_of_undecided_users_rise_to_the_fresh_tick(make_stack: Make
     assert (client.get(7).version < 1) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutRunId"])
+@pytest.mark.parametrize("broken", intact_or("WithoutRunId"))
 def test_inv_3_what_an_older_run_left_in_the_queues_is_not_executed(make_stack: MakeStack, broken: str) -> None:
     """Tickets of another run, with request ids that are in use now, for another user."""
     stack = make_stack(double=broken, deadline_ms=30_000, age_limit_ms=20_000)
@@ -151,7 +152,7 @@ def test_inv_3_what_an_older_run_left_in_the_queues_is_not_executed(make_stack: 
     assert (read.answer["uid"] != 8) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "TrustsTheType"])
+@pytest.mark.parametrize("broken", intact_or("TrustsTheType"))
 def test_inv_5_the_snapshot_is_the_proof_when_a_replica_is_set_back_under_its_worker(make_stack: MakeStack, broken: str) -> None:
     """Between the worker's look at the update tick and its query the replica becomes an older one (a gateway swaps it, say)."""
     stack = make_stack(double=broken, deadline_ms=30_000, age_limit_ms=20_000)
@@ -187,7 +188,7 @@ def set_back(replica: MariaDBServer) -> Iterator[Any]:
         yield connection
 
 
-@pytest.mark.parametrize("broken", ["", "OffByOne+TrustsTheType"])
+@pytest.mark.parametrize("broken", intact_or("OffByOne+TrustsTheType"))
 def test_inv_5_a_replica_one_tick_short_does_not_receive_the_read(make_stack: MakeStack, broken: str) -> None:
     """Its update tick is the write's tick less one, and the front still hopes that it will have the write soon."""
     stack = make_stack(double=broken, beat_ms=900, spill_ms=60_000)
@@ -208,7 +209,7 @@ def test_inv_5_a_replica_one_tick_short_does_not_receive_the_read(make_stack: Ma
     assert bool(stale) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "ForgetsWakes"])
+@pytest.mark.parametrize("broken", intact_or("ForgetsWakes"))
 def test_inv_6_no_wake_up_is_lost(make_stack: MakeStack, broken: str) -> None:
     """What is queued after a worker's last look and before its word of being idle has come needs a wake-up of its own.
 
@@ -225,7 +226,7 @@ def test_inv_6_no_wake_up_is_lost(make_stack: MakeStack, broken: str) -> None:
     assert (sorted(waits)[-5] > 0.4) == bool(broken), waits
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutAgeing"])
+@pytest.mark.parametrize("broken", intact_or("WithoutAgeing"))
 def test_inv_7_a_read_whose_replica_does_not_answer_ages(make_stack: MakeStack, broken: str) -> None:
     stack = make_stack(double=broken, deadline_ms=3_000)
     stack.replica_worker.freeze()
@@ -234,7 +235,7 @@ def test_inv_7_a_read_whose_replica_does_not_answer_ages(make_stack: MakeStack, 
     assert isinstance(answer_or_error(client, 7), DBSvrError) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "WritesAlwaysFirst"])
+@pytest.mark.parametrize("broken", intact_or("WritesAlwaysFirst"))
 def test_inv_7_reads_get_a_batch_between_batches_of_busy_writers(make_stack: MakeStack, broken: str) -> None:
     stack = make_stack(double=f"SlowCommits+{broken}", **BUSY)
     stack.replica_worker.stop()
@@ -245,7 +246,7 @@ def test_inv_7_reads_get_a_batch_between_batches_of_busy_writers(make_stack: Mak
     assert (left < MANY / 2) == bool(broken), f"{left} of {MANY} writes were still to be done"
 
 
-@pytest.mark.parametrize("broken", ["", "NoClearTurns"])
+@pytest.mark.parametrize("broken", intact_or("NoClearTurns"))
 def test_inv_7_an_old_clear_gets_its_turn(make_stack: MakeStack, broken: str) -> None:
     stack = make_stack(double=f"SlowCommits+{broken}", clear_age_limit_ms=300, **BUSY)
 
