@@ -55,6 +55,7 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
         event.counted.settle()
     user.points = event.points
     user.grants += event.grants
+    user.member_bytes += event.member_bytes
     user.tasks.update(records)
     user.touched.update(records)
     user.version += 1
@@ -79,6 +80,7 @@ def clear(user: User) -> None:
     user.tasks.clear()
     user.touched.clear()
     user.grants.clear()
+    user.member_bytes = 0
     user.points = 0
     user.cleared = True
     user.version += 1

@@ -28,13 +28,14 @@ Step: TypeAlias = Callable[["Event", Record, Change], ChangeResult]
 class Event:
     """What one event has given the user so far."""
 
-    __slots__ = ("counted", "grants", "now_ms", "points", "quotas", "user")
+    __slots__ = ("counted", "grants", "member_bytes", "now_ms", "points", "quotas", "user")
 
     def __init__(self, user: User, now_ms: int, quotas: dict[QuotaKey, int] | None) -> None:
         self.user = user
         self.now_ms = now_ms
         self.points = user.points
         self.grants: list[Grant] = []
+        self.member_bytes = 0
         self.quotas = quotas
         self.counted: Counting | None = None
 
@@ -97,6 +98,7 @@ def _distinct(event: Event, record: Record, change: Change) -> ChangeResult:
     progress = record.progress
     if len(members) < MOST_MEMBERS * MEMBER_BYTES and _place_of(member, members) is None:
         record.members = members + member
+        event.member_bytes += MEMBER_BYTES
         progress += 1
     return _advance(event, record, change, progress)
 
