@@ -224,7 +224,7 @@ def _claim(event: Event, record: Record, change: Change) -> ChangeResult:
 def _revert(event: Event, record: Record, change: Change) -> ChangeResult:
     """Take progress back. A completion ends only with what it has given: where nothing was, or where that is taken back as well."""
     before, reserved = record.granted, _points_left(record, change) if change.by_claim and record.state == COMPLETED else 0
-    record.progress = _reverted(record, change)
+    record.progress = _reverted(event, record, change)
     record.revision = change.revision
     is_below = record.progress < change.target
     still = (_reached_tiers(change, record.progress) if change.tiers else 0) if is_below else before
@@ -246,7 +246,7 @@ def _revert(event: Event, record: Record, change: Change) -> ChangeResult:
     )
 
 
-def _reverted(record: Record, change: Change) -> int:
+def _reverted(event: Event, record: Record, change: Change) -> int:
     """The progress without what is reverted."""
     if change.mode == "add":
         return max(0, record.progress - change.value)
@@ -257,6 +257,7 @@ def _reverted(record: Record, change: Change) -> int:
     if place is None:
         return record.progress
     record.members = members[:place] + members[place + MEMBER_BYTES :]
+    event.member_bytes -= MEMBER_BYTES
     return max(0, record.progress - 1)
 
 
