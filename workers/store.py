@@ -301,6 +301,15 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
     return {(uid, event_id): result.encode() for uid, event_id, result in rows}
 
 
+def load_grants(connection: Connection, uid: int, tasks: Collection[int]) -> list[Grant]:
+    """What these tasks have given the user, and taken back, in that order."""
+    rows = connection.rows(
+        "SELECT grant_id, uid, version, task_id, period_key, tier, points, total, revision FROM grant_outbox"
+        f" WHERE uid = {uid} AND task_id IN ({','.join(map(str, tasks))}) ORDER BY version, tier"
+    )
+    return [Grant(*row) for row in rows]
+
+
 class Purge(NamedTuple):
     """A copy of this user on this cache node (ANY: on every node) is to be removed if it is older than the version."""
 

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 from workers import store
 from workers.changes import apply_changes, clear, encode_results
 from workers.database import Connection, TryAgain
+from workers.grants import GrantsNeeded
 from workers.known_users import KnownUsers
 from workers.messages import SegmentRow, Write, Writes
 from workers.ownership import Ownership, not_owner
@@ -214,8 +215,12 @@ class WriteTransaction:
             clear(user)
             return b"[]"
         known = len(user.tasks)
-        # The front has checked what it sends.
-        results = apply_changes(user, decode_changes(write.changes), now_ms, self._quotas)
+        changes = decode_changes(write.changes)  # the front has checked them
+        try:
+            results = apply_changes(user, changes, now_ms, self._quotas)
+        except GrantsNeeded:
+            given = store.load_grants(self.connection, user.uid, {change.task for change in changes if change.takes_back})
+            results = apply_changes(user, changes, now_ms, self._quotas, given)
         if (begun := len(user.tasks) - known) > 0:
             self.begun += [task for task, _ in islice(reversed(user.tasks), begun)]  # new ones stand at the end
         for each in results:
