@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from django.conf import settings
@@ -37,6 +39,8 @@ class ExplainBody(msgspec.Struct, forbid_unknown_fields=True):
     draft: int | None = None
 
 
+_attributes = msgspec.json.Decoder(dict[str, Any])
+
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
@@ -63,20 +67,39 @@ def read_explained_moment(at: datetime | None, now: datetime) -> datetime:
     return at
 
 
-def read_attributes(request: HttpRequest) -> dict[str, Any]:
+def read_query(request: HttpRequest) -> dict[str, str]:
+    """What follows the question mark; of a name that is there twice the last value. Half the price of request.GET."""
+    query: dict[str, str] = {}
+    for part in request.META.get("QUERY_STRING", "").split("&"):
+        if part:
+            name, _equals, value = part.partition("=")
+            query[_plain(name)] = _plain(value)
+    return query
+
+
+def _plain(text: str) -> str:
+    if "+" in text:
+        text = text.replace("+", " ")
+    try:
+        return unquote(text, errors="strict") if "%" in text else text
+    except UnicodeDecodeError:
+        raise Problem("bad_request", _("The query must be UTF-8."), "query") from None
+
+
+def read_attributes(query: Mapping[str, str]) -> dict[str, Any]:
     """What the caller says of the user, `attributes={"level":30}`; nothing without it."""
-    text = request.GET.get("attributes")
+    text = query.get("attributes")
     if text is None:
         return {}
     try:
-        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+        return _attributes.decode(text.encode())
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise Problem("bad_request", _("attributes must be a JSON object."), "query/attributes") from None
 
 
-def read_reasons(request: HttpRequest) -> bool:
+def read_reasons(query: Mapping[str, str]) -> bool:
     """Whether reasons are to bring the values that decided, `reasons=values`."""
-    wanted = request.GET.get("reasons")
+    wanted = query.get("reasons")
     if wanted not in (None, "values"):
         raise Problem("bad_request", _("reasons must be “values”, or not be there."), "query/reasons")
     return wanted is not None
@@ -91,9 +114,9 @@ def read_event_id(text: str, pointer: str) -> str:
         ) from None
 
 
-def read_language(request: HttpRequest) -> str | None:
+def read_language(query: Mapping[str, str]) -> str | None:
     """The language asked for; None: not said."""
-    language = request.GET.get("lang")
+    language = query.get("lang")
     if language is None:
         return None
     if language.lower() not in LANGUAGES:
@@ -101,9 +124,9 @@ def read_language(request: HttpRequest) -> str | None:
     return language.lower()
 
 
-def read_states(request: HttpRequest) -> frozenset[str] | None:
+def read_states(query: Mapping[str, str]) -> frozenset[str] | None:
     """The states asked for, `status=available,in_progress`; None: not said."""
-    text = request.GET.get("status")
+    text = query.get("status")
     if text is None:
         return None
     states = frozenset(part.strip() for part in text.split(","))
