@@ -23,4 +23,12 @@ def reason_text(reason: Reason) -> str:
         why.CAP_REACHED: _("There is nothing left of what this task gives."),
         why.NOT_ACCEPTED: _("The task must be accepted first."),
         why.CLAIM_OVER: _("It is too late to claim the reward."),
+        why.TOO_LATE: _("The event comes too long after it has happened."),
+        why.MEMBER_MISSING: _("“%(about)s” is missing, whose different values count."),
+        why.ALREADY_DONE: _("The task is done already."),
+        why.NOT_BEGUN: _("There is no progress in this period."),
+        why.NOT_COMPLETED: _("There is nothing to claim yet."),
+        why.ALREADY_CLAIMED: _("The reward was claimed already."),
+        why.NO_CLAIM: _("The reward of this task comes by itself."),
+        why.NO_ACCEPT: _("This task need not be accepted."),
     }[reason.code] % {"about": reason.about, "actual": reason.actual}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import msgspec
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -14,7 +13,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from apps.tasks.api import answers, descriptions, reading
+from apps.tasks.api import answers, descriptions, event_descriptions, reading
 from apps.tasks.api.problems import Problem
 from apps.tasks.evaluation.bundle import BadBundle, Bundle
 from apps.tasks.evaluation.decisions import Decision
@@ -24,8 +23,11 @@ from apps.tasks.live_bundle import live
 from apps.tasks.models import Draft
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.publishing.preview import bundle_of_draft
-from apps.tasks.scopes import ADMIN, READ, WRITE
-from apps.tasks.services import complete_task, decisions_of_user, explanations_of_user, forget_user, new_event_id
+from apps.tasks.scopes import ADMIN, READ
+from apps.tasks.services import decisions_of_user, explanations_of_user, forget_user, new_event_id, prompts_of_user
+
+PROMPTS = 3
+"""Shown when no number is asked for."""
 
 
 class ApiView(APIView):
@@ -49,28 +51,29 @@ class UserTasksView(ApiView):
         language = reading.read_language(request._request)
         with_values = reading.read_reasons(request._request)
         snapshot, decisions = decisions_of_user(user, reading.read_attributes(request._request))
-        shown = [decision for decision in decisions if _is_wanted(decision, wanted)]
+        shown = [decision for decision in decisions if is_wanted(decision, wanted)]
         with translation.override(language or translation.get_language()):
             return answers.answer(answers.user_tasks(snapshot, shown, with_values))
 
 
-def _is_wanted(decision: Decision, states: frozenset[str] | None) -> bool:
+def is_wanted(decision: Decision, states: frozenset[str] | None) -> bool:
     """What is asked for; without that, all but the unavailable. A reward of an earlier period is claimable too."""
     if states is None:
         return decision.status != UNAVAILABLE or bool(decision.still_claimable)
     return decision.status in states or (CLAIMABLE in states and bool(decision.still_claimable))
 
 
-class CompleteTaskView(ApiView):
-    scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+class PromptsView(ApiView):
+    scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
 
-    @extend_schema(**descriptions.COMPLETE_TASK)
-    def post(self, request: Request, uid: str, code: str) -> HttpResponse:
+    @extend_schema(**event_descriptions.PROMPTS)
+    def get(self, request: Request, uid: str) -> HttpResponse:
         user = reading.read_uid(uid)
-        body = reading.read_body(request._request, reading.CompleteBody)
-        event_id = reading.read_event_id(body.event_id, "#/event_id")
-        done = complete_task(user, code, event_id, body.at, body.attributes, settings.EVENT_RETENTION_DAYS)
-        return answers.answer(answers.completion(user, event_id, done))
+        limit = reading.read_limit(request._request, PROMPTS)
+        language = reading.read_language(request._request)
+        snapshot, decisions = prompts_of_user(user, reading.read_attributes(request._request), limit)
+        with translation.override(language or translation.get_language()):
+            return answers.answer(answers.user_tasks(snapshot, decisions, with_values=False))
 
 
 class ExplainView(ApiView):

@@ -17,9 +17,7 @@ from apps.tasks.evaluation.decisions import Decision, claim_ends_at, decide, has
 from apps.tasks.evaluation.periods import PeriodOfTime
 from apps.tasks.evaluation.reasons import Reason
 from apps.tasks.evaluation.standing import POINTS, TOTAL, User
-from workers.protocol import CLAIMED, COMPLETED, Change, TaskRecord
-
-LONGEST_MEMBER = 128
+from workers.protocol import CLAIMED, COMPLETED, MAX_EXCLUDES, MAX_MEMBER, Change, TaskRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ def revert(task: LiveTask, user: User, key: str | None = None, value: int = 1, m
     elif mode == "distinct" and not text:
         against = (Reason(why.MEMBER_MISSING, rules.rules.distinct_by),)
     step = {"member": text} if mode == "distinct" else {"value": value}
-    points = rules.points if record is not None and record.granted and rules.rules.kind != "tiers" else 0
+    points = 0 if record is None else points_to_claim(task, user, rules, period, record)
     takes_back = task.document.revert_takes_back
     change = change_of(task, user, rules, period, record, op="revert", mode=mode, points=points, takes_back=takes_back, **step)
     return Step(task, rules, period, change, against)
@@ -91,13 +89,14 @@ def reasons_against_progress(decision: Decision) -> tuple[Reason, ...]:
 
 
 def member_of(value: object) -> str:
-    """As it is counted by mode distinct; empty for what cannot be counted. 5 and 5.0 are one; a long text goes by its digest."""
+    """As it is counted by mode distinct; empty for what cannot be counted. 5 and 5.0 are one. A text that is long, or cannot be printed,
+    goes by its digest."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value) if isinstance(value, str | int | float) else ""
-    if len(text) <= LONGEST_MEMBER:
+    if len(text) <= MAX_MEMBER and text.isprintable():
         return text
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -137,7 +136,7 @@ def others_of_group(task: LiveTask, user: User) -> tuple[tuple[int, str], ...]:
     others = user.bundle.groups.get(task.document.exclusive_group, ())
     if len(others) < 2 or user.has_begun(task):
         return ()
-    return tuple((other.number, user.standing(other)[1].key) for other in others if other is not task)
+    return tuple((other.number, user.standing(other)[1].key) for other in others if other is not task)[:MAX_EXCLUDES]
 
 
 def _of_decision(decision: Decision, user: User, against: tuple[Reason, ...], **step: Any) -> Step:

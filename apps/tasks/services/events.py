@@ -28,7 +28,7 @@ from workers.protocol import MAX_TASK, Change, ChangeResult, Snapshot, WriteAnsw
 
 NO_TASK = MAX_TASK
 ASKING_AGAIN = Change(task=NO_TASK, period="once", op="claim")
-"""For an event that is known, and feeds nothing now: it gets the results of its first time. Of a task that nobody has, so it could do nothing."""
+"""For an event that is known, and feeds nothing now: it gets the results of its first time. It is of a task that nobody has."""
 
 
 @dataclass(frozen=True, slots=True)
