@@ -7,34 +7,14 @@ How each operation changes a record stands in `steps`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import msgspec
 
-from workers.grants import Grant
-from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS, MAX_VALUE, BadArgument, Change, ChangeResult, OldRules
-from workers.quotas import Counting, QuotaKey
-from workers.steps import EXCLUDED, NOT_ACCEPTED, NOT_COMPLETED, STEPS, Event, Record, has_begun, result_of
+from workers.protocol import MAX_VALUE, BadArgument, Change, ChangeResult, OldRules
+from workers.quotas import QuotaKey
+from workers.steps import EXCLUDED, NOT_ACCEPTED, NOT_COMPLETED, STEPS, Event, result_of
+from workers.users import Record, RecordKey, User
 
 NEEDS_RECORD = ("claim", "revert")
-STATES = (IN_PROGRESS, COMPLETED, CLAIMED)
-"""A state's number in column `user_task.state` is its place here."""
-
-
-@dataclass(slots=True)
-class User:
-    """One user while a batch is applied to him."""
-
-    uid: int
-    version: int = 0
-    points: int = 0
-    tasks: dict[tuple[int, str], Record] = field(default_factory=dict)
-    touched: set[tuple[int, str]] = field(default_factory=set)
-    cleared: bool = False
-    born_version: int = 0
-    """At which he was cleared last."""
-    grants: list[Grant] = field(default_factory=list)
-    """To be written."""
 
 
 def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[QuotaKey, int] | None = None) -> list[ChangeResult]:
@@ -43,8 +23,8 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
     `quotas`: what is used of the caps of all these changes; it is changed too. Raises QuotasNeeded where it is not given and may decide,
     OldRules when a record is of a newer revision than its change, BadArgument on overflow.
     """
-    records: dict[tuple[int, str], Record] = {}
-    event = Event(user.uid, user.version + 1, user.points, user.born_version, now_ms, Counting(quotas))
+    records: dict[RecordKey, Record] = {}
+    event = Event(user, now_ms, quotas)
     results = []
     for change in changes:
         key = change.task, change.period
@@ -54,7 +34,7 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
             old = user.tasks.get(key)
             is_there = old is not None
             # A copy: when a later change is refused, the user must be as before.
-            record = Record() if old is None else old.copy()
+            record = Record() if old is None else _copy(old)
         if record.revision > change.revision:
             raise OldRules(
                 f"{record.revision} is the revision of the record of task {change.task}; the write was decided by {change.revision}"
@@ -62,7 +42,7 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
         if not is_there and (change.needs_record or change.op in NEEDS_RECORD):
             refused = NOT_ACCEPTED if change.needs_record else NOT_COMPLETED if change.op == "claim" else ""
             results.append(result_of(change, record, refused))
-        elif change.excludes and not has_begun(record) and (other := _begun_instead(change, user, records)):
+        elif change.excludes and not record.has_begun and (other := _begun_instead(change, user, records)):
             results.append(result_of(change, record, EXCLUDED, str(other)))
         else:
             result = STEPS[change.op](event, record, change)
@@ -71,7 +51,8 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
                 records[key] = record
     if event.points > MAX_VALUE:
         raise BadArgument(f"the user's points would pass 2^53-1: {event.points}")
-    event.counting.settle()
+    if event.counted is not None:
+        event.counted.settle()
     user.points = event.points
     user.grants += event.grants
     user.tasks.update(records)
@@ -80,11 +61,15 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
     return results
 
 
-def _begun_instead(change: Change, user: User, records: dict[tuple[int, str], Record]) -> int:
+def _copy(old: Record) -> Record:
+    return Record(old.progress, old.state, old.completed_at, old.claimed_at, old.revision, old.granted, old.taken_back, old.members)
+
+
+def _begun_instead(change: Change, user: User, records: dict[RecordKey, Record]) -> int:
     """The first task of the change's `excludes` that the user has begun; 0 when there is none."""
     for key in change.excludes:
         record = records.get(key) or user.tasks.get(key)
-        if record is not None and has_begun(record):
+        if record is not None and record.has_begun:
             return key[0]
     return 0
 

@@ -8,13 +8,13 @@ target completes the record, once. Automatic tasks grant at completion (each tie
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeAlias
 
 from workers.grants import BACK, Grant, grant_id
 from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS, MAX_VALUE, BadArgument, Change, ChangeResult
-from workers.quotas import Counting
+from workers.quotas import Counting, QuotaKey
+from workers.users import Record, User
 
 CAPPED, EXCLUDED, NOT_ACCEPTED, NOT_COMPLETED, ALREADY_CLAIMED = "capped", "excluded", "not_accepted", "not_completed", "already_claimed"
 MEMBER_BYTES = 8
@@ -22,49 +22,28 @@ MOST_MEMBERS = 1_000
 """Of one record; what comes above is not counted."""
 
 
-Step: TypeAlias = Callable[["Event", "Record", Change], ChangeResult]
-
-
-@dataclass(slots=True)
-class Record:
-    """One row of user_task. Moments in milliseconds since 1970."""
-
-    progress: int = 0
-    state: str = IN_PROGRESS
-    completed_at: int | None = None
-    claimed_at: int | None = None
-    revision: int = 0
-    granted: int = 0
-    taken_back: int = 0
-    members: bytes | None = None
-    """MEMBER_BYTES of each member that was counted, one after the other."""
-
-    def copy(self) -> Record:
-        return Record(
-            self.progress,
-            self.state,
-            self.completed_at,
-            self.claimed_at,
-            self.revision,
-            self.granted,
-            self.taken_back,
-            self.members,
-        )
+Step: TypeAlias = Callable[["Event", Record, Change], ChangeResult]
 
 
 class Event:
-    """What one event has given so far. `version` is the user's after it; `points` are his."""
+    """What one event has given the user so far."""
 
-    __slots__ = ("born_version", "counting", "grants", "now_ms", "points", "uid", "version")
+    __slots__ = ("counted", "grants", "now_ms", "points", "quotas", "user")
 
-    def __init__(self, uid: int, version: int, points: int, born_version: int, now_ms: int, counting: Counting) -> None:
-        self.uid = uid
-        self.version = version
-        self.points = points
-        self.born_version = born_version
+    def __init__(self, user: User, now_ms: int, quotas: dict[QuotaKey, int] | None) -> None:
+        self.user = user
         self.now_ms = now_ms
-        self.counting = counting
+        self.points = user.points
         self.grants: list[Grant] = []
+        self.quotas = quotas
+        self.counted: Counting | None = None
+
+    @property
+    def counting(self) -> Counting:
+        """Asked for by a change with caps alone: most have none."""
+        if self.counted is None:
+            self.counted = Counting(self.quotas)
+        return self.counted
 
     def grant(self, record: Record, change: Change, tier: int, points: int) -> int:
         """Give it; the points. What is worth no points goes nowhere."""
@@ -88,8 +67,9 @@ class Event:
 
     def _write(self, record: Record, change: Change, tier: int, points: int, end: str) -> None:
         self.points += points
-        name = grant_id(self.uid, change.task, change.period, tier, record.taken_back, self.born_version) + end
-        self.grants.append(Grant(name, self.uid, self.version, change.task, change.period, tier, points, self.points, change.revision))
+        user = self.user
+        name = grant_id(user.uid, change.task, change.period, tier, record.taken_back, user.born_version) + end
+        self.grants.append(Grant(name, user.uid, user.version + 1, change.task, change.period, tier, points, self.points, change.revision))
 
 
 def result_of(change: Change, record: Record, refused: str = "", about: str = "") -> ChangeResult:
@@ -279,11 +259,6 @@ def _reverted(record: Record, change: Change) -> int:
 
 
 # -- what they lean on
-
-
-def has_begun(record: Record) -> bool:
-    """Who has only accepted a task has not."""
-    return record.progress > 0 or record.state != IN_PROGRESS
 
 
 def hash_of(member: str) -> bytes:

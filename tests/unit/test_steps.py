@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.changes import Record, User, apply_changes, clear, decode_results, encode_results
+from workers.changes import apply_changes, clear, decode_results, encode_results
 from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS, Change, ChangeResult, OldRules
 from workers.quotas import QuotasNeeded
 from workers.steps import MOST_MEMBERS
+from workers.users import Record, User
 
 NOW = 1_800_000_000_000
 KEY = (1, "once")
