@@ -72,6 +72,22 @@ def _run_in(info: Any) -> str:
     return ""
 
 
+def _answer_to(connection: redis.Redis, command: bytes) -> Any:
+    """One packed command over a connection of the pool, without what redis-py does around it (repeats, which are switched off, and events,
+    to which nobody listens): that is half the price of the read which every request makes.
+    """
+    pool = connection.connection_pool
+    held = pool.get_connection()
+    try:
+        held.send_packed_command([command])
+        return held.read_response()
+    except BaseException:
+        held.disconnect()  # an answer may be under way, and the next who asks would take it for his
+        raise
+    finally:
+        pool.release(held)
+
+
 class CacheNode:
     """Shared by threads."""
 
@@ -103,7 +119,8 @@ class CacheNode:
 
     def get(self, uid: int) -> Snapshot | None:
         """The user's copy; None when there is none. Raises NodeUnavailable, like all of these."""
-        copy = self._try(lambda connection: connection.get(keys(uid)[0]))
+        key = keys(uid)[0].encode()
+        copy = self._try(lambda connection: _answer_to(connection, b"*2\r\n$3\r\nGET\r\n$%d\r\n%b\r\n" % (len(key), key)))
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:

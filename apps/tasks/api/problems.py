@@ -14,10 +14,9 @@ from typing import Any
 import msgspec
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import Error as DatabaseError
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework import exceptions as drf
 
 from apps.tasks.api.task_answers import ReasonAnswer, reason_answer
 from apps.tasks.services.errors import BadMoment, EventUsedOtherwise, NotEligible, UnknownEventType, UnknownTask
@@ -121,11 +120,11 @@ class Problem(Exception):
         return response
 
 
-def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """Django REST framework's exception handler: whatever went wrong, a problem is answered."""
-    problem = problem_of(error, is_write=context["request"].method not in ("GET", "HEAD"))
+def answer_error(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Whatever went wrong, a problem is answered."""
+    problem = problem_of(error, is_write=request.method not in ("GET", "HEAD"))
     if problem is None:
-        log.error("an API request failed", exc_info=error, extra={"path": context["request"].path})
+        log.error("an API request failed", exc_info=error, extra={"path": request.path})
         return internal_problem()
     return problem.answer()
 
@@ -179,19 +178,9 @@ def _of_wire(error: protocol.DBSvrError, is_write: bool) -> Problem:
 
 def _of_framework(error: Exception) -> Problem | None:
     match error:
-        case drf.NotAuthenticated() | drf.AuthenticationFailed():
-            return Problem("not_authenticated", str(error.detail), "header/Authorization", headers={"WWW-Authenticate": "Api-Key"})
-        case drf.PermissionDenied():
-            return Problem("scope_missing", str(error.detail))
         case PermissionDenied():
             return Problem("scope_missing", _("This is not allowed."))
-        case drf.NotFound() | Http404():
+        case Http404():
             return Problem("not_found", _("This API has no such address. See /api/docs/."))
-        case drf.MethodNotAllowed():
-            return Problem("method_not_allowed", str(error.detail))
-        case drf.UnsupportedMediaType():
-            return Problem("unsupported_media_type", str(error.detail), "header/Content-Type")
-        case drf.APIException() if 400 <= error.status_code < 500:
-            return Problem("bad_request", str(error.detail))
         case _:
             return None

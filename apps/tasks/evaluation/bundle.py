@@ -7,7 +7,7 @@ is older than the publisher's) is left out alone, and `left_out` says why: one b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
@@ -80,6 +80,8 @@ class LiveTask:
     """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
     """Whether a reward of an earlier period may still be claimed."""
+    words: dict[str, bytes] = field(default_factory=dict)
+    """What the API has encoded of it, by language: the same for all users. The evaluator does not look at it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
