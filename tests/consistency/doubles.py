@@ -26,6 +26,7 @@ the same test passes with the intact product.
 | INV 13 an owner has a lease | `WithoutLease` | test_pair_invariants: an owner that sees no master |
 | INV 13 who takes over waits it out | `WithoutLeaseWait` | test_pair_invariants: the same |
 | INV 13 a takeover raises the floor | `WithoutTakeoverFloor` | test_pair_invariants: an owner killed while replicas lag |
+| a cap's quota is locked, not looked at | `WithoutQuotaLock` | test_caps: 300 users at once |
 
 `WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowToSayIdle` and `OftenRebased` break nothing: they
 bring about, every time, what happens seldom, and the product must stand it.
@@ -48,6 +49,7 @@ from tests.consistency.pair_doubles import (
     stops_after_loading,
     without_lease,
     without_lease_wait,
+    without_quota_lock,
     without_takeover_floor,
 )
 from workers.messages import Frame, Idle, Write, Writes
@@ -400,6 +402,7 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (plain_fence, (MASTER_WORKER,)),
     (no_fence, (MASTER_WORKER,)),
     (stops_after_loading, (MASTER_WORKER,)),
+    (without_quota_lock, (MASTER_WORKER,)),
     (without_lease, (FRONT, MASTER_WORKER)),
     (without_lease_wait, (MASTER_WORKER,)),
     (without_takeover_floor, (FRONT,)),
