@@ -175,10 +175,17 @@ class CacheNode:
 
         A repeated event is never written through: its snapshot may have been overtaken.
         """
+        return str(self._run(SETTLE, uid, *self._settling(answer, write_through)), "ascii")
+
+    def settle_many(self, answers: Sequence[WriteAnswer]) -> None:
+        """The same for many users' writes, in one round trip; when it returns, all of it is done."""
+        self._run_many(SETTLE, [(answer.snapshot.uid, self._settling(answer, write_through=True)) for answer in answers])
+
+    @staticmethod
+    def _settling(answer: WriteAnswer, write_through: bool) -> tuple[str | bytes | int, ...]:
         snapshot = answer.snapshot
         base = head(snapshot.generation, answer.base_version) if answer.applied and write_through else NO_HEAD
-        arguments = (base, snapshot.generation, snapshot.version, encode_copy(snapshot))
-        return str(self._run(SETTLE, uid, *arguments), "ascii")
+        return (base, snapshot.generation, snapshot.version, encode_copy(snapshot))
 
     def purge(self, stale: Sequence[Stale]) -> None:
         """The copies of these users go if they are older, and so do their tokens. When it returns, all of it is done."""
