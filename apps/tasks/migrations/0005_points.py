@@ -10,7 +10,6 @@ from typing import Any
 from django.contrib.auth.management import create_permissions
 from django.db import migrations, models
 
-
 ADDED = {
     "viewer": ["view_pointsprovider"],
     "editor": ["view_pointsprovider"],
