@@ -17,24 +17,22 @@ LOOK_AGAIN_MS = 1_000
 
 
 class Step(NamedTuple):
-    """`send` it now; or nothing before `until_ms`. `behind`: the grants that are to be kept out of sight until then."""
+    """`send` it now; or nothing of this user before `until_ms`, because of `first`."""
 
     send: Grant | None
+    first: Grant | None = None
     until_ms: int = 0
-    behind: tuple[Grant, ...] = ()
 
 
 def next_step(unsettled: Sequence[Grant], now_ms: int) -> Step:
     """Of one user's unsettled grants, in any order."""
     if not unsettled:
         return Step(None)
-    rows = sorted(unsettled, key=lambda grant: grant.place)
-    first = rows[0]
+    first = min(unsettled, key=lambda grant: grant.place)
     untried = first.state is State.PENDING and first.attempts == 0
     if untried or (first.state is not State.SENT and first.due_ms <= now_ms):
-        return Step(first)
-    until_ms = max(now_ms + LOOK_AGAIN_MS, first.due_ms if first.state is not State.SENT else 0)
-    return Step(None, until_ms, tuple(grant for grant in rows[1:] if grant.due_ms <= now_ms and grant.state is not State.SENT))
+        return Step(first, first)
+    return Step(None, first, max(now_ms + LOOK_AGAIN_MS, first.due_ms if first.state is not State.SENT else 0))
 
 
 def replaced_by_newest(unsettled: Sequence[Grant]) -> list[Grant]:

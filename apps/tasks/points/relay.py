@@ -96,6 +96,7 @@ class _Drain:
         self._flying: dict[concurrent.futures.Future[Answer], InFlight] = {}
         self._is_over = False
         self._look_at = 0.0
+        self._kept_back = 0
         self._done = PointsDrain(at=datetime.now(timezone.utc), relay=relay._name)
 
     def run(self) -> PointsDrain:
@@ -117,7 +118,10 @@ class _Drain:
             return
         now = time.monotonic()
         if not self._ready and now >= self._look_at:
+            before = self._kept_back
             self._look_for_users()
+            if not self._ready and self._kept_back > before:
+                return  # all that was found waits behind something, and is out of sight now: others come into it
             self._look_at = now + LOOK_EVERY_S
         wanted = self._relay._rest.allowed(now, min(free, len(self._ready)), len(self._flying))
         if not wanted:
@@ -165,8 +169,8 @@ class _Drain:
         if step.send is not None:
             self._unsettled[uid].sort(key=lambda grant: grant.place)
             self._ready.append(uid)
-        elif step.behind:
-            rows.keep_out_of_sight(step.behind, step.until_ms)
+        elif step.first is not None:
+            self._kept_back += rows.keep_out_of_sight(step.first, now_ms, step.until_ms)
 
     def _settle(self, futures: list[concurrent.futures.Future[Answer]]) -> None:
         """Write what came of them, and let the users' next grants go."""

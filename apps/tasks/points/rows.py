@@ -123,26 +123,27 @@ def end_leases(now_ms: int, most: int = 1_000) -> int:
     return ended
 
 
-def keep_out_of_sight(grants: Sequence[Grant], until_ms: int) -> None:
-    """They wait behind another grant of their user: no relay is to find them before."""
-    _update_pending("due_ms = %s", [until_ms], grants)
+def keep_out_of_sight(first: Grant, now_ms: int, until_ms: int, most: int = 2_000) -> int:
+    """What waits behind a user's first grant: no relay is to find it before. It may go earlier, as soon as the first one is settled."""
+    with cursor_of_userdata() as cursor:
+        cursor.execute(
+            "UPDATE grant_outbox SET due_ms = %s WHERE uid = %s AND state = 0 AND due_ms <= %s AND grant_id <> %s LIMIT %s",
+            [until_ms, first.uid, now_ms, first.grant_id, most],
+        )
+        return int(cursor.rowcount)
 
 
 def supersede(grants: Sequence[Grant], now_ms: int) -> int:
-    """A newer total stands for them."""
-    return _update_pending("state = 6, due_ms = 0, settled_ms = %s, error = ''", [now_ms], grants)
-
-
-def _update_pending(assignments: str, values: list[int], grants: Sequence[Grant]) -> int:
-    """Only those that are still pending, as they were seen."""
+    """A newer total stands for them. Only for those that are still pending, as they were seen."""
     if not grants:
         return 0
     changed = 0
     with transaction.atomic(using=USERDATA), cursor_of_userdata() as cursor:
         for grant in sorted(grants):
             cursor.execute(
-                f"UPDATE grant_outbox SET {assignments} WHERE grant_id = %s AND state = 0 AND attempts = %s AND due_ms = %s",
-                [*values, grant.grant_id, grant.attempts, grant.due_ms],
+                "UPDATE grant_outbox SET state = 6, due_ms = 0, settled_ms = %s, error = ''"
+                " WHERE grant_id = %s AND state = 0 AND attempts = %s AND due_ms = %s",
+                [now_ms, grant.grant_id, grant.attempts, grant.due_ms],
             )
             changed += int(cursor.rowcount)
     return changed
