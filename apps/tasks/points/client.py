@@ -19,7 +19,7 @@ from tasksys_site.configuration import Points, in_project, read_secret
 
 TEXT_LENGTH = 200
 MOST_BYTES = 64 * 1024
-RECONCILE_TIMEOUT_S = 30.0
+RECONCILE_TIMEOUT_S = 10.0
 TIME_OUT, CUT, UNREACHABLE = "no answer in time", "the connection was cut", "it cannot be reached"
 
 

@@ -88,13 +88,14 @@ def narrow(
     their_sums: Callable[[Between], Sums],
     our_grants: Callable[[Between], Mapping[str, OurGrant]],
     their_grants: Callable[[Between], Mapping[str, tuple[int, int]]],
+    is_time_up: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """The grants that differ between the two ends of `day` (ms), as far as the bounds above allow."""
+    """The grants that differ between the two ends of `day` (ms), as far as the bounds above and the time allow."""
     found: list[Difference] = []
     waiting = [day]
     asked = 0
     while waiting:
-        if len(found) >= MOST_DIFFERENCES or asked >= MOST_SUMS:
+        if len(found) >= MOST_DIFFERENCES or asked >= MOST_SUMS or is_time_up():
             return Found(tuple(found[:MOST_DIFFERENCES]), True)
         between = waiting.pop(0)
         asked += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta, timezone
 
@@ -21,8 +22,12 @@ def interval_of(day: date) -> Between:
     return round(begins.timestamp() * 1000), round((begins + timedelta(days=1)).timestamp() * 1000)
 
 
-def reconcile(settings: Points, day: date) -> PointsReconciliation:
-    """Compare and keep the result. What keeps it from comparing is a result too."""
+def reconcile(settings: Points, day: date, within_s: float = 600.0) -> PointsReconciliation:
+    """Compare and keep the result. What keeps it from comparing is a result too.
+
+    The points system may be slow: after `within_s` no further part is asked for, and the row says that there may be more.
+    """
+    until = clock.monotonic() + within_s
     between = interval_of(day)
     ours = our_sums(between)
     row = PointsReconciliation(
@@ -43,7 +48,7 @@ def reconcile(settings: Points, day: date) -> PointsReconciliation:
             row.error = str(error)[:255]
         else:
             try:
-                _compare(client, row, ours, between)
+                _compare(client, row, ours, between, until)
             except PointsUnreadable as error:
                 row.error = str(error)[:255]
             finally:
@@ -52,7 +57,7 @@ def reconcile(settings: Points, day: date) -> PointsReconciliation:
     return row
 
 
-def _compare(client: PointsClient, row: PointsReconciliation, ours: OurSums, between: Between) -> None:
+def _compare(client: PointsClient, row: PointsReconciliation, ours: OurSums, between: Between, until: float) -> None:
     """Sums of the whole day first: they may be all that the points system has to say."""
     theirs = Sums(*client.totals_of_day(row.day.isoformat()))
     row.their_grants, row.their_points = theirs
@@ -67,6 +72,7 @@ def _compare(client: PointsClient, row: PointsReconciliation, ours: OurSums, bet
         lambda part: Sums(*client.totals_between(*part)),
         our_grants,
         lambda part: client.grants_between(*part, most=4 * FEW),
+        lambda: clock.monotonic() >= until,
     )
     row.differences, row.more = [list(each) for each in found.differences], found.more
     if found.differences or found.more:
