@@ -18,6 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from apps.tasks.people.roles import (
     ADD_DRAFT,
     CHANGE_DRAFT,
+    CHANGE_POINTS,
     DELETE_DRAFT,
     EXPLAIN_USER,
     KILL_TASK,
@@ -26,6 +27,7 @@ from apps.tasks.people.roles import (
     ROLES,
     VIEW_AUDIT,
     VIEW_DRAFT,
+    VIEW_POINTS,
     VIEW_REVISION,
     VIEW_TASK,
 )
@@ -75,6 +77,14 @@ PAGES: dict[str, Page] = {
     "cache:nodes": look(OPERATOR),
     "cache:add": do(ADMINISTRATOR),
     "cache:change": both(ADMINISTRATOR),
+    # Points
+    "tasks-points": look(VIEW_POINTS),
+    "tasks-points-pause": do(CHANGE_POINTS),
+    "tasks-points-rate": do(CHANGE_POINTS),
+    "tasks-points-grants": look(VIEW_POINTS),
+    "tasks-points-resend": do(CHANGE_POINTS),
+    "tasks-points-days": look(VIEW_POINTS),
+    "tasks-points-compare": do(CHANGE_POINTS),
     # Tasks, drafts, revisions
     "admin:tasks_task_changelist": both(VIEW_TASK),
     "tasks-task": Page(VIEW_TASK, CHANGE_DRAFT),

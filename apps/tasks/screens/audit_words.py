@@ -33,6 +33,10 @@ ACTIONS = {
     "password": _("changed a password"),
     "rights": _("changed rights"),
     "account_deleted": _("deleted an account"),
+    "points_pause": _("paused the delivery of points"),
+    "points_resume": _("resumed the delivery of points"),
+    "points_rate": _("changed how fast points are delivered"),
+    "points_resend": _("sent grants again"),
 }
 
 KINDS = {
@@ -42,4 +46,5 @@ KINDS = {
     LIST: _("list of users"),
     "account": _("account"),
     "group": _("role"),
+    "points": _("points"),
 }
