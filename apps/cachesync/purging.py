@@ -57,6 +57,16 @@ class Purging:
         if answer.purge:
             self._closer.put(stale, confirmed)
 
+    def forget_profile(self, erased: WriteAnswer) -> None:
+        """His profile goes from every node: any may have kept one. Of a node that does not confirm in time, a purge row remembers it."""
+        snapshot = erased.snapshot
+        nodes = self._nodes.registered()
+        running = {self._threads.submit(node.forget_profile, snapshot.uid): node.name for node in nodes}
+        done, _late = concurrent.futures.wait(running, timeout=self._within_s)
+        for each, name in running.items():
+            if each not in done or each.exception() is not None:
+                self._leave_row(Stale(snapshot.uid, snapshot.generation, snapshot.version), name)
+
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._closer.close()

@@ -16,7 +16,7 @@ from apps.tasks.evaluation.evaluator import Decision, Explanation, evaluate, eva
 from apps.tasks.evaluation.periods import PeriodOfTime
 from apps.tasks.evaluation.reasons import CLAIM_OVER, NOT_ACCEPTED, Reason
 from apps.tasks.live_bundle import live
-from apps.tasks.profiles import profile_of
+from apps.tasks.profiles import forget_profile, profile_of, user_with_profile
 from apps.tasks.selectors import event_is_known
 from workers.protocol import Change, ChangeResult, Snapshot, WriteAnswer
 
@@ -61,8 +61,8 @@ class Completion:
 def decisions_of_user(uid: int, attributes: Mapping[str, object]) -> tuple[Snapshot, list[Decision]]:
     """The user as he is, and what he may do now: what weighs most first, else by code."""
     bundle = live().bundle
-    snapshot = task_interface().get(uid)
-    decisions = evaluate(bundle, profile_of(uid, attributes), snapshot, timezone.now())
+    snapshot, profile = user_with_profile(uid, attributes, bundle)
+    decisions = evaluate(bundle, profile, snapshot, timezone.now())
     return snapshot, sorted(decisions, key=lambda decision: -decision.task.document.weight)
 
 
@@ -71,8 +71,8 @@ def explanations_of_user(
 ) -> tuple[Snapshot, list[Explanation]]:
     """Why he may do what he may at that moment, as his records are now. Raises UnknownTask."""
     tasks = None if codes is None else [_task(bundle, code) for code in codes]
-    snapshot = task_interface().get(uid)
-    return snapshot, explain(bundle, profile_of(uid, attributes), snapshot, at, tasks=tasks)
+    snapshot, profile = user_with_profile(uid, attributes, bundle)
+    return snapshot, explain(bundle, profile, snapshot, at, tasks=tasks)
 
 
 def complete_task(
@@ -88,7 +88,7 @@ def complete_task(
     moment = at or now
     _refuse_bad_moment(moment, now, retention_days)
     snapshot = task_interface().get(uid) if task.needs_records else Snapshot(uid, 0, 0, 0, [])
-    decision = evaluate_task(bundle, task, profile_of(uid, attributes), snapshot, moment)
+    decision = evaluate_task(bundle, task, profile_of(uid, attributes, bundle, [task]), snapshot, moment)
     reasons = _reasons_against_progress(decision)
     # A repeat may come after the window has closed; it is owed the answer of its first time.
     if reasons and not event_is_known(uid, event_id):
@@ -108,8 +108,10 @@ def complete_task(
 
 
 def forget_user(uid: int, event_id: str) -> WriteAnswer:
-    """Erase the user's tasks and points. Event ids stay, so that an old event cannot bring them back."""
-    return task_interface().clear(uid, event_id)
+    """Erase the user's tasks, points and profile. Event ids stay, so that an old event cannot bring them back."""
+    answer = task_interface().clear(uid, event_id)
+    forget_profile(answer)
+    return answer
 
 
 def new_event_id() -> str:
