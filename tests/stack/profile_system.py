@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -57,10 +58,8 @@ class ProfileSystem:
                 pass
 
             def handle(self) -> None:
-                try:
+                with contextlib.suppress(OSError):  # the asker has given up
                     super().handle()
-                except OSError:
-                    pass  # the asker has given up
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self._server.daemon_threads = True
