@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class ProfileSystem:
         self.drips = False
         """One byte at a time, forever within each time-out."""
         self._server: ThreadingHTTPServer | None = None
+        self._connections: list[socket.socket] = []
 
     def start(self) -> ProfileSystem:
         system = self
@@ -57,6 +59,10 @@ class ProfileSystem:
             def log_message(self, *_: object) -> None:
                 pass
 
+            def setup(self) -> None:
+                super().setup()
+                system._connections.append(self.connection)
+
             def handle(self) -> None:
                 with contextlib.suppress(OSError):  # the asker has given up
                     super().handle()
@@ -71,6 +77,10 @@ class ProfileSystem:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._connections.clear()
 
     def behave(self) -> None:
         self.answer, self.delay_s, self.drips = self._right, 0.0, False
@@ -81,11 +91,8 @@ class ProfileSystem:
         self.answer = lambda question: (status, text)
 
     def _right(self, question: dict[str, Any]) -> tuple[int, bytes]:
-        names = question["attributes"]
-        said = {
-            uid: None
-            if self.profiles.get(int(uid)) is None
-            else {name: value for name, value in self.profiles[int(uid)].items() if name in names}
-            for uid in question["uids"]
-        }
+        said = {}
+        for uid in question["uids"]:
+            profile = self.profiles.get(int(uid))
+            said[uid] = None if profile is None else {name: profile.get(name) for name in question["attributes"]}
         return 200, json.dumps({"profiles": said}).encode()

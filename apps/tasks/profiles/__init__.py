@@ -6,6 +6,13 @@ node (`kept`), each for its attribute's time to live. What the caller passes win
 
 from __future__ import annotations
 
-from apps.tasks.profiles.reading import forget_profile, profile_of, profiles_of, user_with_profile, users_with_profiles
+from apps.tasks.profiles.reading import (
+    forget_profile,
+    profile_of,
+    profiles_of,
+    state_in_words,
+    user_with_profile,
+    users_with_profiles,
+)
 
-__all__ = ["forget_profile", "profile_of", "profiles_of", "user_with_profile", "users_with_profiles"]
+__all__ = ["forget_profile", "profile_of", "profiles_of", "state_in_words", "user_with_profile", "users_with_profiles"]

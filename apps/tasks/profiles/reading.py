@@ -136,6 +136,14 @@ def forget_profile(erased: WriteAnswer) -> None:
         task_interface().forget_profile(erased)
 
 
+def state_in_words() -> str:
+    """How this process finds the profile system, for /healthz; waits for nothing."""
+    profiles = system()
+    if profiles is None:
+        return "none"
+    return f"left alone, {profiles.trouble}" if profiles.trouble else "asked when needed"
+
+
 def _profiles_of(profiles: Profiles, passed: Mapping[int, Passed], asked: Asked) -> dict[int, Profile]:
     uids = [uid for uid, said in passed.items() if not_passed(asked, said)]
     return profiles.complete(passed, task_interface().profiles(uids) if uids else {}, asked)
