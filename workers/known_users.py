@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from workers.changes import User
 from workers.messages import SegmentRow
+from workers.users import User
 
 MOST_RECORDS = 100_000
 """Some 40 MB."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workers.changes import STATES, User
+from workers.users import STATES, User
 
 _STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple, TypeAlias
 
-from workers.changes import STATES, Record, User
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.messages import SegmentRow
 from workers.segment_rows import lock_owned
@@ -19,6 +18,7 @@ from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 from workers.traffic import Row
 from workers.trails import ANY
+from workers.users import STATES, Record, User
 
 STATEMENT_BYTES = 256 * 1024
 Quote: TypeAlias = "Callable[[str | bytes], bytes]"

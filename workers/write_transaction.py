@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from workers import store
-from workers.changes import User, apply_changes, clear, encode_results
+from workers.changes import apply_changes, clear, encode_results
 from workers.database import Connection
 from workers.known_users import KnownUsers
 from workers.messages import SegmentRow, Write, Writes
@@ -22,6 +22,7 @@ from workers.ownership import Ownership, not_owner
 from workers.protocol import BadArgument, NotOwner, decode_changes
 from workers.snapshots import user_snapshot, write_answer
 from workers.store import AppliedEvent, Purge
+from workers.users import User
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
 Refusal: TypeAlias = "tuple[int, str, str]"

@@ -16,14 +16,14 @@ import random
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from apps.cachesync.followed_writes import FollowedWrites
 from apps.cachesync.node_set import NodeSet
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
 from apps.cachesync.purging import Purging
 from apps.cachesync.shared_reads import SharedReads
-from apps.dbsvr.db_interface import DbInterface, db_interface
+from apps.dbsvr.db_interface import DbInterface, Write, db_interface
 from tasksys_site import configuration
 from workers.protocol import Change, DBSvrError, Snapshot, WriteAnswer
 
@@ -37,6 +37,12 @@ WAIT_FOR_FILL_S = 0.3
 """How long a reader waits for the copy that another process is about to put there, before it reads for itself."""
 FIRST_LOOK_S = 0.002
 LAST_LOOK_S = 0.02
+
+
+class UserWrite(NamedTuple):
+    uid: int
+    event_id: str
+    changes: Sequence[Change]
 
 
 class TaskInterface:
@@ -82,11 +88,6 @@ class TaskInterface:
         until = time.monotonic() + self._deadline_s
         return self._reads.read(uid, until, lambda: self._read_and_fill(uid, until)), profile
 
-    def get_many_with_profiles(self, uids: Sequence[int]) -> dict[int, tuple[Snapshot | DBSvrError, bytes | None]]:
-        """The same as `get_many`, by uid."""
-        profiles = self.profiles(uids)
-        return {uid: (found, profiles.get(uid)) for uid, found in zip(uids, self.get_many(uids), strict=True)}
-
     def profiles(self, uids: Sequence[int]) -> dict[int, bytes]:
         """What the cache nodes keep of these users' profiles."""
         found: dict[int, bytes] = {}
@@ -107,11 +108,28 @@ class TaskInterface:
         """The profile of the user whom this write has erased goes from every cache node. Raises TimedOut; repeat the write then."""
         self._purging.forget_profile(erased)
 
-    def finish(self, uid: int, event_id: str, changes: Sequence[Change]) -> WriteAnswer:
+    def finish(self, uid: int, event_id: str, changes: Sequence[Change], *, deadline_ms: int | None = None) -> WriteAnswer:
         """Apply the changes once for this event id; when it returns, no node that could be reached serves anything older."""
         node = self._nodes.choose(uid)
-        answer = self._dbsvr.finish(uid, node.name if node else NOWHERE, event_id, changes)
+        answer = self._dbsvr.finish(uid, node.name if node else NOWHERE, event_id, changes, deadline_ms=deadline_ms)
         return self._completed(node, event_id, answer, write_through=True)
+
+    def finish_many(self, writes: Sequence[UserWrite], *, deadline_ms: int | None = None) -> list[WriteAnswer | DBSvrError]:
+        """One answer, or the error in its place, for each write, in order; each is purged for before this returns, as in `finish`.
+
+        Those of one user are applied in their order.
+        """
+        own = [self._nodes.choose(write.uid) for write in writes]
+        named = [Write(it.uid, node.name if node else NOWHERE, it.event_id, it.changes) for it, node in zip(writes, own, strict=True)]
+        results = self._dbsvr.finish_many(named, deadline_ms=deadline_ms)
+        answered = {place: it for place, it in enumerate(results) if isinstance(it, WriteAnswer)}
+        failed = self._purging.complete_many([(own[place], answer) for place, answer in answered.items()])
+        for (place, answer), error in zip(answered.items(), failed, strict=True):
+            if error is not None:
+                results[place] = error
+            else:
+                self._followed.note(named[place].node, named[place].event_id, answer)
+        return results
 
     def clear(self, uid: int, event_id: str) -> WriteAnswer:
         """Delete the user's data, and every copy of it."""

@@ -274,7 +274,7 @@ def profiles_over(source: object, nodes: Nodes, **fields: Any) -> Profiles:
 
 
 def one(profiles: Profiles, nodes: Nodes, uid: int, passed: dict[str, object] | None = None) -> Profile:
-    return profiles.complete({uid: passed or {}}, nodes.profiles([uid]), ASKED)[uid]
+    return profiles.complete([(uid, passed or {})], nodes.profiles([uid]), ASKED)[0]
 
 
 def test_the_callers_word_wins_is_marked_and_is_not_fetched() -> None:
@@ -286,6 +286,16 @@ def test_the_callers_word_wins_is_marked_and_is_not_fetched() -> None:
     assert profile == Profile(42, {"level": 99, "version": 42, "device": "pad"}, frozenset({"level", "device"}))
     assert source.questions == [([42], ["version"])]
     assert not_passed(ASKED, {"level": 1, "version": 2}) == {}
+
+
+def test_one_user_twice_in_a_batch_is_asked_for_once_and_each_has_what_was_said_of_him_there() -> None:
+    source, nodes = Scripted(), Nodes()
+    profiles = profiles_over(source, nodes)
+
+    one, other = profiles.complete([(42, {"level": 99}), (42, {})], {}, ASKED)
+
+    assert (one.attributes, other.attributes) == ({"level": 99, "version": 42}, {"level": 42, "version": 42})
+    assert sum(len(uids) for uids, _names in source.questions) <= 2
 
 
 def test_what_was_fetched_is_kept_on_the_node_and_not_fetched_again() -> None:
@@ -318,10 +328,10 @@ def test_nobody_waits_longer_than_the_deadline_and_what_comes_late_is_for_the_ne
     profiles = profiles_over(source, nodes, timeout_ms=100)
     began = time.monotonic()
 
-    many = profiles.complete({uid: {} for uid in range(1, 300)}, {}, ASKED)
+    many = profiles.complete([(uid, {}) for uid in range(1, 300)], {}, ASKED)
 
     assert time.monotonic() - began < 3
-    assert all(profile.attributes == {} for profile in many.values())
+    assert all(profile.attributes == {} for profile in many)
     source.may_answer.set()
     eventually(lambda: len(nodes.kept) == 299)
     assert one(profiles, nodes, 42).attributes == {"level": 42, "version": 42}
@@ -331,7 +341,7 @@ def test_another_processs_newer_word_on_another_attribute_is_not_lost() -> None:
     source, nodes = Scripted(), Nodes()
     profiles = profiles_over(source, nodes)
     source.may_answer.clear()
-    thread = threading.Thread(target=lambda: profiles.complete({42: {}}, {}, {"level": 300_000}))
+    thread = threading.Thread(target=lambda: profiles.complete([(42, {})], {}, {"level": 300_000}))
     thread.start()
     eventually(lambda: source.questions)
     now_ms = time.time_ns() // 1_000_000

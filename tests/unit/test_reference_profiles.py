@@ -6,10 +6,11 @@ import json
 import threading
 import urllib.request
 from collections.abc import Iterator
+from datetime import datetime, timezone
 
 import pytest
 
-from apps.tasks.demo import _ATTRIBUTES
+from apps.tasks.demo import demo_configuration
 from apps.tasks.evaluation.attributes import Registry
 from apps.tasks.profiles.source import ProfileSource, SourceDead, SourceSlow, SourceWrong
 from deploy.reference.profiles import ProfilesApplication, made_up
@@ -42,7 +43,7 @@ def test_it_answers_every_attribute_of_the_demo_in_its_type_and_the_same_each_ti
     said = source_of(server).ask(uids, NAMES)
 
     assert said == source_of(server).ask(uids, NAMES)
-    registry = Registry({attribute.name: attribute for attribute in _ATTRIBUTES})
+    registry = Registry(demo_configuration(datetime.now(timezone.utc)).attributes)
     assert set(said) == set(uids)
     for uid in uids:
         known = made_up(uid)

@@ -12,7 +12,6 @@ from apps.tasks.profiles.reading import (
     profiles_of,
     state_in_words,
     user_with_profile,
-    users_with_profiles,
 )
 
-__all__ = ["forget_profile", "profile_of", "profiles_of", "state_in_words", "user_with_profile", "users_with_profiles"]
+__all__ = ["forget_profile", "profile_of", "profiles_of", "state_in_words", "user_with_profile"]

@@ -20,10 +20,11 @@ from apps.tasks.profiles.fetching import Fetching, Flight, Source
 from apps.tasks.profiles.kept import Kept, decode_kept, due, encode_kept, life_ms, take, usable, without_forgotten
 from apps.tasks.profiles.source import ProfileSource
 from tasksys_site import configuration
-from workers.protocol import DBSvrError, Snapshot, WriteAnswer
+from workers.protocol import Snapshot, WriteAnswer
 
 Passed = Mapping[str, object]
-NOBODY: Passed = {}
+Wanted = tuple[int, Passed]
+"""A user, and what the caller says of him."""
 
 
 class Profiles:
@@ -44,22 +45,22 @@ class Profiles:
     def close(self) -> None:
         self._fetching.close()
 
-    def complete(self, passed: Mapping[int, Passed], texts: Mapping[int, bytes | None], asked: Asked) -> dict[int, Profile]:
-        """The profile of each user in `passed`, by one deadline. `texts`: what his cache node keeps."""
+    def complete(self, wanted: Sequence[Wanted], texts: Mapping[int, bytes | None], asked: Asked) -> list[Profile]:
+        """The profile of each, in order, by one deadline. `texts`: what their cache nodes keep."""
         until = time.monotonic() + self._deadline_s
         now_ms = time.time_ns() // 1_000_000
         self._life_ms = max(self._life_ms, life_ms(asked, self._stale_ms))
-        kept = {uid: decode_kept(texts.get(uid)) for uid in passed}
-        flights: list[Flight] = []
-        for uid, said in passed.items():
-            wanted = due(kept[uid], not_passed(asked, said), now_ms)
-            flight = self._fetching.start(uid, wanted) if wanted else None
+        kept = {uid: decode_kept(texts.get(uid)) for uid, _passed in wanted}
+        flights: dict[Flight, None] = {}
+        for uid, passed in wanted:
+            names = due(kept[uid], not_passed(asked, passed), now_ms)
+            flight = self._fetching.start(uid, names) if names else None
             if flight is not None:
-                flights.append(flight)
+                flights[flight] = None
         for flight in flights:
             if flight.wait(until) and flight.said is not None:
                 kept[flight.uid] = take(kept[flight.uid], flight.said, flight.names, flight.asked_ms)
-        return {uid: self._profile(uid, said, kept[uid], asked, now_ms) for uid, said in passed.items()}
+        return [self._profile(uid, passed, kept[uid], asked, now_ms) for uid, passed in wanted]
 
     def _profile(self, uid: int, passed: Passed, kept: Kept, asked: Asked, now_ms: int) -> Profile:
         values = usable(kept, not_passed(asked, passed), self._stale_ms, now_ms)
@@ -93,41 +94,25 @@ def profile_of(uid: int, passed: Passed, bundle: Bundle | None = None, tasks: Se
     profiles = system()
     if profiles is None:
         return Profile(uid, passed, frozenset(passed))
-    return _profiles_of(profiles, {uid: passed}, _asked(bundle, tasks))[uid]
+    return _complete(profiles, [(uid, passed)], _asked(bundle, tasks))[0]
 
 
-def profiles_of(uids: Sequence[int], passed: Mapping[int, Passed], bundle: Bundle | None = None) -> dict[int, Profile]:
-    """The profile of each, by one deadline. `passed`: what the caller said, of whom he said something."""
+def profiles_of(wanted: Sequence[Wanted], bundle: Bundle | None = None) -> list[Profile]:
+    """The profile of each, in order, by one deadline. A user may be there several times, with different things said of him."""
     profiles = system()
-    each = {uid: passed.get(uid, NOBODY) for uid in uids}
     if profiles is None:
-        return {uid: Profile(uid, said, frozenset(said)) for uid, said in each.items()}
-    return _profiles_of(profiles, each, _asked(bundle, None))
+        return [Profile(uid, passed, frozenset(passed)) for uid, passed in wanted]
+    return _complete(profiles, wanted, _asked(bundle, None))
 
 
-def user_with_profile(uid: int, passed: Passed, bundle: Bundle) -> tuple[Snapshot, Profile]:
+def user_with_profile(uid: int, passed: Passed, bundle: Bundle, tasks: Sequence[LiveTask] | None = None) -> tuple[Snapshot, Profile]:
     """The user as he is, and his profile: one round trip when both lie on his cache node. Raises TaskInterface's errors."""
     profiles = system()
-    asked = NOTHING if profiles is None else asked_by_all(bundle)
+    asked = NOTHING if profiles is None else _asked(bundle, tasks)
     if profiles is None or not not_passed(asked, passed):
         return task_interface().get(uid), Profile(uid, passed, said_by_caller(passed))
     snapshot, text = task_interface().get_with_profile(uid)
-    return snapshot, profiles.complete({uid: passed}, {uid: text}, asked)[uid]
-
-
-def users_with_profiles(
-    uids: Sequence[int], passed: Mapping[int, Passed], bundle: Bundle
-) -> tuple[dict[int, Snapshot | DBSvrError], dict[int, Profile]]:
-    """The same for many: of each user his snapshot, or the error in its place, and his profile."""
-    profiles = system()
-    asked = NOTHING if profiles is None else asked_by_all(bundle)
-    each = {uid: passed.get(uid, NOBODY) for uid in uids}
-    if profiles is None or not any(not_passed(asked, said) for said in each.values()):
-        found = dict(zip(uids, task_interface().get_many(uids), strict=True))
-        return found, {uid: Profile(uid, said, said_by_caller(said)) for uid, said in each.items()}
-    with_texts = task_interface().get_many_with_profiles(uids)
-    texts = {uid: text for uid, (_snapshot, text) in with_texts.items()}
-    return {uid: snapshot for uid, (snapshot, _text) in with_texts.items()}, profiles.complete(each, texts, asked)
+    return snapshot, profiles.complete([(uid, passed)], {uid: text}, asked)[0]
 
 
 def forget_profile(erased: WriteAnswer) -> None:
@@ -144,9 +129,9 @@ def state_in_words() -> str:
     return f"left alone, {profiles.trouble}" if profiles.trouble else "asked when needed"
 
 
-def _profiles_of(profiles: Profiles, passed: Mapping[int, Passed], asked: Asked) -> dict[int, Profile]:
-    uids = [uid for uid, said in passed.items() if not_passed(asked, said)]
-    return profiles.complete(passed, task_interface().profiles(uids) if uids else {}, asked)
+def _complete(profiles: Profiles, wanted: Sequence[Wanted], asked: Asked) -> list[Profile]:
+    uids = {uid for uid, passed in wanted if not_passed(asked, passed)}
+    return profiles.complete(wanted, task_interface().profiles(list(uids)) if uids else {}, asked)
 
 
 def _asked(bundle: Bundle | None, tasks: Sequence[LiveTask] | None) -> Asked:
