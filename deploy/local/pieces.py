@@ -19,7 +19,7 @@ from tasksys_site.configuration import PROJECT, Configuration, Instance, in_proj
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 SERVERS, DBSVR, TASKSYS = "servers", "dbsvr", "tasksys"
-REFERENCE_PATHS = {"points": "/grants"}
+REFERENCE_PATHS = {"points": "/grants", "profiles": "/profiles"}
 """Those of `deploy.reference` that are started, and what follows the port in their section's `url`."""
 """The groups under supervisord, in the order in which they are started. They are stopped the other way round."""
 
