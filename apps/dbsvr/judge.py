@@ -43,6 +43,7 @@ HIDES: Mapping[str, frozenset[str]] = {
     "replica.stopped": frozenset({"replica.lag", "replica.lag.growing"}),
     "replica.silent": frozenset({"replica.lag", "replica.lag.growing", "replica.stopped"}),
     "replica.refused": frozenset({"replica.lag", "replica.lag.growing", "replica.stopped"}),
+    "replica.held": frozenset({"replica.lag", "replica.lag.growing"}),
 }
 """What one finding explains about the same subject, or about the replicas of its DBSvr. Blindness hides everything."""
 
@@ -53,6 +54,7 @@ OF_THE_DATABASE = frozenset(
         "replica.lag.growing",
         "replica.stopped",
         "replica.refused",
+        "replica.held",
         "master.two",
         "master.down",
         "master.beat",

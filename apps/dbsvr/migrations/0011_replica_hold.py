@@ -10,7 +10,7 @@ SQL = Path(__file__).resolve().parent.parent / "sql" / "user_tables_7_replica_ho
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dbsvr", "0009_grants")]
+    dependencies = [("dbsvr", "0010_diff")]
     operations = [
         migrations.RunSQL(
             sql=SQL.read_text(encoding="utf-8"),

@@ -128,6 +128,16 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "If this stays, look where %(replica)s replicates from.",
     ),
     "replica.refused/back": ("Replica %(replica)s is used again.", "This ends after 5 good samples in a row."),
+    "replica.held/shared": (
+        "Replica %(replica)s is not used: %(held_by)s has held it since %(held_at)s.",
+        "The reason: %(reason)s. %(others)s and the master serve its reads. Nobody sees old data. "
+        "Release it on the page Replica diff when it is right again.",
+    ),
+    "replica.held/alone": (
+        "Replica %(replica)s is not used: %(held_by)s has held it since %(held_at)s.",
+        "The reason: %(reason)s. The master serves its reads. Nobody sees old data. "
+        "Release it on the page Replica diff when it is right again.",
+    ),
     "replicas.none/busy": (
         "No replica can serve.",
         "The master answers every read: %(most_share)s of the most it has managed. Reads stay right; they may become slow.",

@@ -108,6 +108,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "原因：%(refusal)s。其读由其他服务器承担，没有用户会看到旧数据。若持续不变，请检查 %(replica)s 从哪里复制。",
     ),
     "replica.refused/back": ("从库 %(replica)s 恢复使用。", "连续 5 次正常采样后本条消失。"),
+    "replica.held/shared": (
+        "从库 %(replica)s 已停用：%(held_by)s 于 %(held_at)s 停用。",
+        "原因：%(reason)s。其读由 %(others)s 和主库承担，没有用户会看到旧数据。确认无误后请在“主从差异”页恢复使用。",
+    ),
+    "replica.held/alone": (
+        "从库 %(replica)s 已停用：%(held_by)s 于 %(held_at)s 停用。",
+        "原因：%(reason)s。其读由主库承担，没有用户会看到旧数据。确认无误后请在“主从差异”页恢复使用。",
+    ),
     "replicas.none/busy": (
         "没有可用的从库。",
         "全部读由主库承担，已达历史最高的 %(most_share)s。结果仍然正确，但可能变慢。",
