@@ -1,4 +1,4 @@
-"""Tells the DBSvrs not to use a replica, or to use it again.
+"""Tells the DBSvrs not to use a replica, or to use it again, and writes it into the audit log.
 
 Any DBSvr will do: the row that it writes is every DBSvr's, and outlives all their processes. What is held now is read from that row,
 which the account of the logic side may look at.
@@ -12,7 +12,8 @@ from typing import NamedTuple
 from django.db import DatabaseError, connections
 
 from apps.dbsvr.connections import Connections
-from tasksys_site.configuration import Configuration, load
+from apps.tasks.publishing.audit import Actor, name_of, record
+from tasksys_site.configuration import load
 from workers.protocol import DBSvrError
 
 WITHIN_S = 3.0
@@ -33,14 +34,21 @@ class Held(NamedTuple):
     since_ms: int
 
 
-def hold_replica(replica: str, reason: str, by: str, configuration: Configuration | None = None) -> None:
-    """No read is served by it any more: by the DBSvr that is told at once, by the others within half a second. Raises NotHeld."""
-    _tell(replica, ("TASK.HOLD", replica, by[:150], " ".join(reason.split())[:LONGEST_REASON]), configuration)
+def hold_replica(replica: str, reason: str, user: Actor = None, by: str = "") -> None:
+    """No read is served by it any more: by the DBSvr that is told at once, by the others within half a second. Raises NotHeld.
+
+    `by`: the part of the system that says so, where it is no operator.
+    """
+    reason, by = " ".join(reason.split())[:LONGEST_REASON], (by or name_of(user))[:150]
+    _tell(replica, ("TASK.HOLD", replica, by, reason))
+    record(user, "hold_replica", "replica", replica, after={"held": True, "by": by}, note=reason)
 
 
-def release_replica(replica: str, by: str, configuration: Configuration | None = None) -> None:
+def release_replica(replica: str, user: Actor = None, reason: str = "", by: str = "") -> None:
     """It is used again. Raises NotHeld."""
-    _tell(replica, ("TASK.RELEASE", replica, by[:150]), configuration)
+    by = (by or name_of(user))[:150]
+    _tell(replica, ("TASK.RELEASE", replica, by))
+    record(user, "release_replica", "replica", replica, after={"held": False, "by": by}, note=reason)
 
 
 def held_replicas() -> dict[str, Held] | None:
@@ -54,9 +62,9 @@ def held_replicas() -> dict[str, Held] | None:
         return None
 
 
-def _tell(replica: str, words: tuple[str, ...], configuration: Configuration | None) -> None:
+def _tell(replica: str, words: tuple[str, ...]) -> None:
     why = "no DBSvr is configured"
-    for instance in (configuration or load()).dbsvr.instances.values():
+    for instance in load().dbsvr.instances.values():
         there = Connections(instance, max_connections=1)
         try:
             there.ask(*words, until=time.monotonic() + WITHIN_S)
