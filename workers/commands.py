@@ -32,6 +32,7 @@ from workers.requests import CLEAR, FINISH, Gather
 Words: TypeAlias = "list[bytes]"
 Command: TypeAlias = Callable[["Commands", Client, Words, float], None]
 LONGEST_BLOCK_MS = 60_000
+LONGEST_NAME, LONGEST_REASON = 150, 200
 BEFORE_AUTH = (b"AUTH", b"HELLO", b"QUIT")
 
 
@@ -183,6 +184,20 @@ class Commands:
             raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
         client.pending.append(b":%d\r\n" % self._dispatch.time.accept_rebuilt(name))
 
+    def _hold(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 4:
+            raise BadArgument("usage: TASK.HOLD replica by reason")
+        replica, by, reason = (" ".join(word.decode(errors="replace").split()) for word in words[1:])
+        if not by or not reason or len(by) > LONGEST_NAME or len(reason) > LONGEST_REASON:
+            raise BadArgument(f"who holds it (at most {LONGEST_NAME} characters), and why (at most {LONGEST_REASON})")
+        self._dispatch.holds.order(client, replica, by, reason, now)
+
+    def _release(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 3:
+            raise BadArgument("usage: TASK.RELEASE replica by")
+        replica, by = (word.decode(errors="replace") for word in words[1:])
+        self._dispatch.holds.order(client, replica, by[:LONGEST_NAME], None, now)
+
     # -- what every client of the Redis protocol may say
 
     def _ping(self, client: Client, words: Words, now: float) -> None:
@@ -281,6 +296,8 @@ class Commands:
         b"TASK.GIVE": _give,
         b"TASK.GIVEN": _given,
         b"TASK.REBUILT": _rebuilt,
+        b"TASK.HOLD": _hold,
+        b"TASK.RELEASE": _release,
         b"PING": _ping,
         b"ECHO": _echo,
         b"HELLO": _hello,

@@ -19,6 +19,7 @@ from tasksys_site.configuration import Configuration
 from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
+from workers.hold_rows import HoldLooks
 from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import (
     MASTER_ONLY,
@@ -26,6 +27,7 @@ from workers.messages import (
     ClearTurn,
     Down,
     GiveSegment,
+    HoldReplica,
     Idle,
     MayPossess,
     PurgeCopy,
@@ -92,6 +94,7 @@ class _Life:
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
         self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
+        self._holds = HoldLooks(connection)
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
@@ -121,6 +124,8 @@ class _Life:
         )
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
+        # Before the fresh tick is known, and with it the first replica is used.
+        self._link.hold(self._holds.first_look())
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
         self._link.send(segments)
         self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
@@ -138,6 +143,10 @@ class _Life:
                 self._say(self._batches.drain())
                 self._link.flush()
                 self._link.hold(self._revisions.look())
+            if self._holds.is_due(time.monotonic()):
+                self._say(self._batches.drain())
+                if (holds := self._holds.look()) is not None:
+                    self._link.send(holds)
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
@@ -161,6 +170,9 @@ class _Life:
             elif isinstance(frame, PurgeCopy):
                 self._say(self._batches.drain())
                 store.purge_copy(self._connection, self._batches.generation, frame.uid, frame.node)
+            elif isinstance(frame, HoldReplica):
+                self._say(self._batches.drain())
+                self._link.send(self._holds.obey(frame))
             elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
                 self._say(self._batches.drain())  # they hold the rows of what we own
                 self._link.flush()

@@ -73,6 +73,7 @@ class DiffRun(models.Model):
     class Meta:
         db_table = "diff_run"
         verbose_name = "diff run"
+        permissions: ClassVar = [("repair_replica", "Can compare, repair, hold and release replicas")]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["state", "id"], name="diff_run_state"),
             models.Index(fields=["replica", "schema", "table", "id"], name="diff_run_table"),

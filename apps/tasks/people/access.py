@@ -35,6 +35,7 @@ WORDS = {
     roles.PUBLISH_DRAFT: gettext_lazy("publish drafts or roll back"),
     roles.KILL_TASK: gettext_lazy("switch a task off at once"),
     roles.EXPLAIN_USER: gettext_lazy("explain a user"),
+    roles.REPAIR_REPLICA: gettext_lazy("compare, repair or hold replicas"),
 }
 
 

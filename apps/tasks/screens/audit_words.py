@@ -25,6 +25,8 @@ ACTIONS = {
     "roll_back": _("rolled back"),
     "switch_off": _("switched off"),
     "switch_on": _("switched on"),
+    "hold_replica": _("stopped using a replica"),
+    "release_replica": _("uses a replica again"),
     "login": _("logged in"),
     "login_failed": _("failed to log in"),
     "logout": _("logged out"),
@@ -40,6 +42,7 @@ KINDS = {
     ATTRIBUTE: _("attribute"),
     EVENT: _("event type"),
     LIST: _("list of users"),
+    "replica": _("replica"),
     "account": _("account"),
     "group": _("role"),
 }
