@@ -24,7 +24,7 @@ from apps.dbsvr.console.access import operators_page, operators_poll
 from apps.dbsvr.console.diff import selectors
 from apps.dbsvr.console.diff.forms import StartForm
 from apps.dbsvr.console.diff.frame import MOST_CHOSEN, chosen, may_repair, page, replicas, require_repair
-from apps.dbsvr.console.diff.present import RunRow, Stretches, difference_rows, run_row, sentence
+from apps.dbsvr.console.diff.present import RunRow, Stretches, difference_rows, run_row, schedule_rows, sentence
 from apps.dbsvr.console.diff.replicas import replica_rows
 from apps.dbsvr.diff import service
 from apps.dbsvr.diff.models import Difference, DiffRun
@@ -55,8 +55,12 @@ def _runs_page(request: HttpRequest, form: StartForm | None = None, status: int 
     refusal = ""
     if form is None and may_repair(request):
         form, refusal = _start_form()
-    context = {**_runs(request), "form": form, "form_refusal": refusal, "replicas": replica_rows()}
+    context = {**_runs(request), "form": form, "form_refusal": refusal, "replicas": replica_rows(), "schedule": _schedule()}
     return page(request, "console/diff/runs.html", context, status)
+
+
+def _schedule() -> list[tuple[str, str]]:
+    return schedule_rows(live.configuration().diff, get_language() or "en")
 
 
 def _start_form(data: Any = None) -> tuple[StartForm | None, str]:
