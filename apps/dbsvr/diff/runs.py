@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import transaction
@@ -20,12 +21,14 @@ from apps.dbsvr.diff import findings
 from apps.dbsvr.diff.chunk_size import LEAST_ROWS, next_rows
 from apps.dbsvr.diff.comparison import Compared, Comparison
 from apps.dbsvr.diff.failures import CannotCompare, NotAlike, TooMany
-from apps.dbsvr.diff.keys import decode_key, encode_key
+from apps.dbsvr.diff.keys import OPEN_END, decode_key, encode_key
 from apps.dbsvr.diff.models import (
+    CANCELLED,
     DIFFERENT,
     ENDED,
     EQUAL,
     NOT_COMPARED,
+    PAUSED,
     RUNNING,
     STOPPED,
     WAITING,
