@@ -196,6 +196,12 @@ def difference_row(it: Difference) -> DifferenceRow:
         models.MISSING: _("is missing on the replica"),
         models.EXTRA: _("is on the replica alone"),
     }
+    if it.state == models.GONE:
+        kinds = {
+            models.CHANGED: _("was not the same on the replica"),
+            models.MISSING: _("was missing on the replica"),
+            models.EXTRA: _("was on the replica alone"),
+        }
     states = {models.OPEN: _("still there"), models.REPAIRING: _("being repaired"), models.GONE: _("gone: equal now")}
     return DifferenceRow(
         number=it.pk,
