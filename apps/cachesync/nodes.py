@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import redis
@@ -20,7 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head, parse_head
-from apps.cachesync.scripts import DROP_TOKEN, FILL, LEAVE_TOKEN, PURGE, SETTLE, keys
+from apps.cachesync.scripts import DROP_TOKEN, FILL, FORGOTTEN, LEAVE_TOKEN, PURGE, PUT_PROFILE, SETTLE, keys
 from apps.dbsvr.breaker import Breaker
 from apps.dbsvr.prober import Prober
 from workers.protocol import Snapshot, WriteAnswer
@@ -30,6 +30,8 @@ Result = TypeVar("Result")
 GOOD_TRIES = 3
 """Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
 HEAD_BYTES = 48
+FORGOTTEN_FOR_MS = 30_000
+"""So long nothing that was on its way may be kept of the profile of a user who was erased."""
 
 
 class Stale(NamedTuple):
@@ -70,6 +72,10 @@ def _run_in(info: Any) -> str:
         if line.startswith(b"run_id:"):
             return line[7:].strip().decode("ascii", "replace")
     return ""
+
+
+def _profile(found: Any) -> bytes | None:
+    return found if isinstance(found, bytes) and found != FORGOTTEN else None
 
 
 def _answer_to(connection: redis.Redis, command: bytes) -> Any:
@@ -126,6 +132,25 @@ class CacheNode:
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
         copies = self._try(lambda connection: connection.mget([keys(uid)[0] for uid in uids]))
         return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
+
+    def get_with_profile(self, uid: int) -> tuple[Snapshot | None, bytes | None]:
+        """The user's copy and his profile, in one command."""
+        copy_key, _token_key, profile_key = keys(uid)
+        words = (b"MGET", copy_key.encode(), profile_key.encode())
+        command = b"*3\r\n" + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
+        copy, profile = self._try(lambda connection: _answer_to(connection, command))
+        return decode_copy(copy, self.name) if isinstance(copy, bytes) else None, _profile(profile)
+
+    def profiles(self, uids: Sequence[int]) -> list[bytes | None]:
+        """What is kept of each user's profile."""
+        return [_profile(each) for each in self._try(lambda connection: connection.mget([keys(uid)[2] for uid in uids]))]
+
+    def put_profiles(self, profiles: Mapping[int, bytes], ttl_ms: int) -> None:
+        """Of a user who was erased a moment ago none is kept."""
+        self._run_many(PUT_PROFILE, [(uid, (profile, ttl_ms)) for uid, profile in profiles.items()])
+
+    def forget_profile(self, uid: int) -> None:
+        self._try(lambda connection: connection.set(keys(uid)[2], FORGOTTEN, px=FORGOTTEN_FOR_MS))
 
     def head_of(self, uid: int) -> tuple[int, int] | None:
         """(generation, version) of the user's copy; None when there is none."""

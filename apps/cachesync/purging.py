@@ -56,6 +56,14 @@ class Purging:
         if answer.purge:
             self._closer.put(stale, confirmed)
 
+    def forget_profile(self, erased: WriteAnswer) -> None:
+        """His profile goes from every node: any may have kept one. Of a node that does not confirm in time, a purge row remembers it."""
+        running = {self._threads.submit(node.forget_profile, erased.snapshot.uid): node.name for node in self._nodes.registered()}
+        done, _late = concurrent.futures.wait(running, timeout=self._within_s)
+        for each, name in running.items():
+            if each not in done or each.exception() is not None:
+                self._leave_row(_stale(erased), name)
+
     def complete_many(self, answered: Sequence[tuple[CacheNode | None, WriteAnswer]]) -> list[TimedOut | None]:
         """The same for many writes at once: one round trip for each node named, one for each own node. In order, the error of each that
         must not be answered."""

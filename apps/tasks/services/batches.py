@@ -14,6 +14,7 @@ from apps.dbsvr.rounds import one_of_each
 from apps.tasks.evaluation.bundle import Bundle
 from apps.tasks.evaluation.events import Feeding
 from apps.tasks.live_bundle import live, live_bundle
+from apps.tasks.profiles import profiles_of
 from apps.tasks.selectors import known_events
 from apps.tasks.services.errors import UnknownEventType
 from apps.tasks.services.events import ASKING_AGAIN, Telling, Told, feeding_of, told, told_in_vain
@@ -83,13 +84,14 @@ class _Batch:
         """What each does, of those whose user could be read."""
         missing = [uid for place in places if (uid := self._tellings[place].uid) not in self._snapshots]
         found = dict(zip(missing, task_interface().get_many(missing), strict=True)) if missing else {}
+        profiles = profiles_of([(self._tellings[place].uid, self._tellings[place].passed) for place in places], bundle)
         decided = {}
-        for place in places:
+        for place, profile in zip(places, profiles, strict=True):
             telling = self._tellings[place]
             snapshot = self._snapshots.get(telling.uid) or found[telling.uid]
             if isinstance(snapshot, DBSvrError):
                 self.outcomes[place] = snapshot
                 continue
             self._snapshots[telling.uid] = snapshot
-            decided[place] = feeding_of(bundle, telling, snapshot)
+            decided[place] = feeding_of(bundle, telling, snapshot, profile)
         return decided

@@ -19,7 +19,7 @@ from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.events import Event, Feeding, NotFed, feed, is_registered
 from apps.tasks.evaluation.reasons import Reason
 from apps.tasks.evaluation.standing import User
-from apps.tasks.profiles import profile_of
+from apps.tasks.profiles import user_with_profile
 from apps.tasks.selectors import event_is_known
 from apps.tasks.services.errors import UnknownEventType
 from apps.tasks.services.outcomes import reasons_of, rules_of
@@ -33,14 +33,14 @@ ASKING_AGAIN = Change(task=NO_TASK, period="once", op="claim")
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """One event as it was told: whose, when it happened, what is known of him."""
+    """One event as it was told: whose, when it happened, what the caller says of him."""
 
     uid: int
     event_id: str
     event: Event
     at: datetime
     received_at: datetime
-    profile: Profile
+    passed: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def told_now(uid: int, event_id: str, event: Event, at: datetime | None, profile
     """Raises BadMoment."""
     now = timezone.now()
     refuse_bad_moment(at or now, now)
-    return Telling(uid, event_id, event, at or now, now, profile_of(uid, profile))
+    return Telling(uid, event_id, event, at or now, now, profile)
 
 
 def record_event(uid: int, event_id: str, event: Event, at: datetime | None, profile: Mapping[str, object]) -> Told:
@@ -82,8 +82,8 @@ def record_event(uid: int, event_id: str, event: Event, at: datetime | None, pro
     telling = told_now(uid, event_id, event, at, profile)
 
     def write(bundle: Bundle) -> Told:
-        snapshot = task_interface().get(uid)
-        feeding = feeding_of(bundle, telling, snapshot)
+        snapshot, known = user_with_profile(uid, profile, bundle)
+        feeding = feeding_of(bundle, telling, snapshot, known)
         if not feeding.fed and not event_is_known(uid, event_id):
             return told_in_vain(bundle, telling, snapshot, feeding)
         answer = task_interface().finish(uid, event_id, feeding.changes or [ASKING_AGAIN], deadline_ms=left_ms(until))
@@ -92,8 +92,8 @@ def record_event(uid: int, event_id: str, event: Event, at: datetime | None, pro
     return decide_by_newest(write, until)
 
 
-def feeding_of(bundle: Bundle, telling: Telling, snapshot: Snapshot) -> Feeding:
-    return feed(telling.event, User(bundle, telling.profile, snapshot, telling.at, None), telling.received_at)
+def feeding_of(bundle: Bundle, telling: Telling, snapshot: Snapshot, profile: Profile) -> Feeding:
+    return feed(telling.event, User(bundle, profile, snapshot, telling.at, None), telling.received_at)
 
 
 def told_in_vain(bundle: Bundle, telling: Telling, snapshot: Snapshot, feeding: Feeding) -> Told:

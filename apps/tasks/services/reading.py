@@ -12,7 +12,7 @@ from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.evaluator import Decision, Explanation, evaluate, explain
 from apps.tasks.evaluation.prompts import choose_prompts
 from apps.tasks.live_bundle import live
-from apps.tasks.profiles import profile_of
+from apps.tasks.profiles import profiles_of, user_with_profile
 from apps.tasks.quotas import quotas
 from apps.tasks.services.errors import UnknownTask
 from workers.protocol import DBSvrError, Snapshot
@@ -21,20 +21,19 @@ from workers.protocol import DBSvrError, Snapshot
 def decisions_of_user(uid: int, attributes: Mapping[str, object]) -> tuple[Snapshot, list[Decision]]:
     """The user as he is, and what he may do now: what weighs most first, else by code."""
     bundle = live().bundle
-    snapshot = task_interface().get(uid)
-    return snapshot, _by_weight(evaluate(bundle, profile_of(uid, attributes), snapshot, timezone.now(), quotas()))
+    snapshot, profile = user_with_profile(uid, attributes, bundle)
+    return snapshot, _by_weight(evaluate(bundle, profile, snapshot, timezone.now(), quotas()))
 
 
 def decisions_of_users(asked: Sequence[tuple[int, Mapping[str, object]]]) -> list[tuple[Snapshot, list[Decision]] | DBSvrError]:
     """The same for many users, each with what the caller says of him; an error in the place of each who could not be read."""
     bundle, used = live().bundle, quotas()
     snapshots = task_interface().get_many([uid for uid, _attributes in asked])
+    profiles = profiles_of(asked, bundle)
     now = timezone.now()
     return [
-        snapshot
-        if isinstance(snapshot, DBSvrError)
-        else (snapshot, _by_weight(evaluate(bundle, profile_of(uid, attributes), snapshot, now, used)))
-        for (uid, attributes), snapshot in zip(asked, snapshots, strict=True)
+        snapshot if isinstance(snapshot, DBSvrError) else (snapshot, _by_weight(evaluate(bundle, profile, snapshot, now, used)))
+        for profile, snapshot in zip(profiles, snapshots, strict=True)
     ]
 
 
@@ -49,8 +48,8 @@ def explanations_of_user(
 ) -> tuple[Snapshot, list[Explanation]]:
     """Why he may do what he may at that moment, as his records are now. Raises UnknownTask."""
     tasks = None if codes is None else [task_named(bundle, code) for code in codes]
-    snapshot = task_interface().get(uid)
-    return snapshot, explain(bundle, profile_of(uid, attributes), snapshot, at, quotas(), tasks=tasks)
+    snapshot, profile = user_with_profile(uid, attributes, bundle, tasks)
+    return snapshot, explain(bundle, profile, snapshot, at, quotas(), tasks=tasks)
 
 
 def task_named(bundle: Bundle, code: str) -> LiveTask:

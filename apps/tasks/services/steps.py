@@ -16,7 +16,7 @@ from apps.tasks.evaluation.changes import Step
 from apps.tasks.evaluation.periods import PeriodOfTime
 from apps.tasks.evaluation.standing import Quotas, User
 from apps.tasks.live_bundle import live
-from apps.tasks.profiles import profile_of
+from apps.tasks.profiles import forget_profile, profile_of, user_with_profile
 from apps.tasks.quotas import quotas
 from apps.tasks.selectors import event_is_known
 from apps.tasks.services.errors import EventUsedOtherwise, NotEligible
@@ -74,8 +74,10 @@ def revert_progress(
 
 
 def forget_user(uid: int, event_id: str) -> WriteAnswer:
-    """Erase the user's tasks and points. Event ids stay, so that an old event cannot bring them back."""
-    return task_interface().clear(uid, event_id)
+    """Erase the user's tasks, points and profile. Event ids stay, so that an old event cannot bring them back."""
+    answer = task_interface().clear(uid, event_id)
+    forget_profile(answer)
+    return answer
 
 
 def _take(
@@ -93,11 +95,13 @@ def _take(
     now = timezone.now()
     moment = at or now
     refuse_bad_moment(moment, now)
-    profile = profile_of(uid, attributes)
 
     def write(bundle: Bundle) -> Taken:
         task = task_named(bundle, code)
-        snapshot = task_interface().get(uid) if needs_user or task.needs_records else Snapshot(uid, 0, 0, 0, [])
+        if needs_user or task.needs_records:
+            snapshot, profile = user_with_profile(uid, attributes, bundle, [task])
+        else:
+            snapshot, profile = Snapshot(uid, 0, 0, 0, []), profile_of(uid, attributes, bundle, [task])
         step = make(task, User(bundle, profile, snapshot, moment, used))
         # A repeat may come after the window has closed; it is owed the answer of its first time.
         if step.reasons and not event_is_known(uid, event_id):
