@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +20,8 @@ from apps.tasks.live_bundle import live
 from apps.tasks.profiles import profile_of
 from apps.tasks.selectors import event_is_known
 from workers.protocol import Change, ChangeResult, Snapshot, WriteAnswer
+
+_weight = attrgetter("task.document.weight")
 
 FUTURE_TOLERATED = timedelta(minutes=5)
 """Clocks of other machines are a little ahead of ours; more than this is a mistake."""
@@ -63,7 +66,7 @@ def decisions_of_user(uid: int, attributes: Mapping[str, object]) -> tuple[Snaps
     bundle = live().bundle
     snapshot = task_interface().get(uid)
     decisions = evaluate(bundle, profile_of(uid, attributes), snapshot, timezone.now())
-    return snapshot, sorted(decisions, key=lambda decision: -decision.task.document.weight)
+    return snapshot, sorted(decisions, key=_weight, reverse=True)
 
 
 def explanations_of_user(
