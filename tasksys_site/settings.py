@@ -181,6 +181,7 @@ STORAGES = {
 VAR_DIR = in_project(configuration.var_dir)
 RESERVED_FROM_UID = configuration.canary.first_uid
 EVENT_RETENTION_DAYS = configuration.dbsvr.event_retention_days
+DEADLINE_MS = configuration.web.deadline_ms
 LOGGING = logging_configuration()
 
 # For the schema alone: of this framework nothing runs in a request, see apps.tasks.api.endpoint.

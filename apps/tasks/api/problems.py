@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.tasks.api.task_answers import ReasonAnswer, reason_answer
-from apps.tasks.services import BadMoment, EventUsedOtherwise, NotEligible, UnknownTask
+from apps.tasks.services.errors import BadMoment, EventUsedOtherwise, NotEligible, UnknownEventType, UnknownTask
 from apps.tasks.watch import NotKnownYet
 from workers import protocol
 
@@ -64,6 +64,8 @@ WIRE_ERRORS: Mapping[type[protocol.DBSvrError], str] = {
     protocol.TimedOut: "timeout",
     protocol.Unreachable: "unreachable",
     protocol.Refused: "dbsvr_fault",
+    # This process has not heard of the newest revision in time, which another one has used for the user already.
+    protocol.OldRules: "not_ready",
     # Answers to whoever asks for the configuration; no call of the API does, the thread that holds it does.
     protocol.ConfigUnseen: "not_ready",
     protocol.DamagedRevision: "not_ready",
@@ -140,6 +142,8 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             return _of_wire(error, is_write)
         case UnknownTask():
             return Problem("unknown_task", _("There is no task with the code “%(code)s”.") % {"code": str(error)[:80]}, "path/code")
+        case UnknownEventType():
+            return Problem("bad_request", str(error), "#/type")
         case BadMoment():
             return Problem("bad_request", str(error), "#/at")
         case EventUsedOtherwise():

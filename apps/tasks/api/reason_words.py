@@ -22,6 +22,14 @@ SENTENCES = {
     why.CAP_REACHED: later("There is nothing left of what this task gives."),
     why.NOT_ACCEPTED: later("The task must be accepted first."),
     why.CLAIM_OVER: later("It is too late to claim the reward."),
+    why.TOO_LATE: later("The event comes too long after it has happened."),
+    why.MEMBER_MISSING: later("“%(about)s” is missing, whose different values count."),
+    why.ALREADY_DONE: later("The task is done already."),
+    why.NOT_BEGUN: later("There is no progress in this period."),
+    why.NOT_COMPLETED: later("There is nothing to claim yet."),
+    why.ALREADY_CLAIMED: later("The reward was claimed already."),
+    why.NO_CLAIM: later("The reward of this task comes by itself."),
+    why.NO_ACCEPT: later("This task need not be accepted."),
 }
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import msgspec
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 
-from apps.tasks.api import answers, descriptions, reading
+from apps.tasks.api import answers, bodies, descriptions, event_descriptions, reading
 from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.problems import Problem, answer_error
 from apps.tasks.evaluation.bundle import BadBundle, Bundle
@@ -21,8 +20,11 @@ from apps.tasks.live_bundle import live
 from apps.tasks.models import Draft
 from apps.tasks.models.drafts import OPEN_STATES
 from apps.tasks.publishing.preview import bundle_of_draft
-from apps.tasks.scopes import ADMIN, READ, WRITE
-from apps.tasks.services import complete_task, decisions_of_user, explanations_of_user, forget_user, new_event_id
+from apps.tasks.scopes import ADMIN, READ
+from apps.tasks.services import decisions_of_user, explanations_of_user, forget_user, new_event_id, prompts_of_user
+
+PROMPTS = 3
+"""Shown when no number is asked for."""
 
 
 class UserTasksView(ApiView):
@@ -39,31 +41,35 @@ class UserTasksView(ApiView):
         language = reading.read_language(query)
         with_values = reading.read_reasons(query)
         snapshot, decisions = decisions_of_user(user, reading.read_attributes(query))
-        shown = [
-            decision
-            for decision in decisions
-            if (decision.status != UNAVAILABLE or decision.still_claimable if wanted is None else _is_wanted(decision, wanted))
-        ]
+        if wanted is None:
+            shown = [decision for decision in decisions if decision.status != UNAVAILABLE or decision.still_claimable]
+        else:
+            shown = [decision for decision in decisions if is_wanted(decision, wanted)]
         if language is not None:
             translation.activate(language)
         return answers.answer(answers.user_tasks(snapshot, shown, with_values))
 
 
-def _is_wanted(decision: Decision, states: frozenset[str]) -> bool:
-    """A reward of an earlier period is claimable too. (When nothing is said, all but the unavailable are.)"""
+def is_wanted(decision: Decision, states: frozenset[str] | None) -> bool:
+    """What is asked for; without that, all but the unavailable. A reward of an earlier period is claimable too."""
+    if states is None:
+        return decision.status != UNAVAILABLE or bool(decision.still_claimable)
     return decision.status in states or (CLAIMABLE in states and bool(decision.still_claimable))
 
 
-class CompleteTaskView(ApiView):
-    scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+class PromptsView(ApiView):
+    scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
 
-    @extend_schema(**descriptions.COMPLETE_TASK)
-    def post(self, request: ApiRequest, uid: str, code: str) -> HttpResponse:
+    @extend_schema(**event_descriptions.PROMPTS)
+    def get(self, request: ApiRequest, uid: str) -> HttpResponse:
         user = reading.read_uid(uid)
-        body = reading.read_body(request, reading.CompleteBody)
-        event_id = reading.read_event_id(body.event_id, "#/event_id")
-        done = complete_task(user, code, event_id, body.at, body.attributes, settings.EVENT_RETENTION_DAYS)
-        return answers.answer(answers.completion(user, event_id, done))
+        query = reading.read_query(request)
+        limit = reading.read_limit(query, PROMPTS)
+        language = reading.read_language(query)
+        snapshot, decisions = prompts_of_user(user, reading.read_attributes(query), limit)
+        if language is not None:
+            translation.activate(language)
+        return answers.answer(answers.user_tasks(snapshot, decisions, with_values=False))
 
 
 class ExplainView(ApiView):
@@ -73,7 +79,7 @@ class ExplainView(ApiView):
 
     @extend_schema(**descriptions.EXPLAIN)
     def post(self, request: ApiRequest) -> HttpResponse:
-        body = reading.read_body(request, reading.ExplainBody)
+        body = reading.read_body(request, bodies.ExplainBody)
         user = reading.read_uid(str(body.uid), "#/uid")
         language = reading.read_language(reading.read_query(request))
         at = reading.read_explained_moment(body.at, timezone.now())
