@@ -23,6 +23,9 @@ PURGE_NOW, SWEEP, PURGE_NODE, PURGE_EVERYWHERE, PROBE_NODES, CHECK_COPIES, DELET
     f"apps.cachesync.tasks.{name}"
     for name in ("purge_now", "sweep", "purge_node", "purge_everywhere", "probe_nodes", "check_copies", "delete_old_checks")
 )
+DIFF_WORK, DIFF_RECHECK, DIFF_SCHEDULE, DIFF_DELETE_OLD = (
+    f"apps.dbsvr.diff.{name}" for name in ("work", "recheck", "schedule", "delete_old")
+)
 FIRE_DUE = "apps.tasks.tasks.fire_due"
 DELIVER_POINTS, RECONCILE_POINTS, DELETE_OLD_DRAINS = (
     f"apps.tasks.points.tasks.{name}" for name in ("deliver", "reconcile_days", "delete_old_drains")
@@ -46,6 +49,8 @@ app.conf.update(
     timezone="UTC",
     task_default_queue="sample",
     task_routes={
+        # Comparing replicas takes its time: a worker of its own. Before the pattern that would take it, too.
+        "apps.dbsvr.diff.*": {"queue": "diff"},
         "apps.dbsvr.*": {"queue": "sample"},
         # Points wait for another system, which may be slow: they have a worker of their own.
         "apps.tasks.points.*": {"queue": "points"},
@@ -68,6 +73,8 @@ app.conf.update(
         "deliver-points": {"task": DELIVER_POINTS, "schedule": 1.0, "options": {"expires": 2}},
         "reconcile-points": {"task": RECONCILE_POINTS, "schedule": crontab(hour=1, minute=7), "options": {"expires": 3600}},
         "delete-old-drains": {"task": DELETE_OLD_DRAINS, "schedule": 300.0, "options": {"expires": 280}},
+        "diff-schedule": {"task": DIFF_SCHEDULE, "schedule": 5.0, "options": {"expires": 5}},
+        "delete-old-diffs": {"task": DIFF_DELETE_OLD, "schedule": 3600.0, "options": {"expires": 3000}},
         "delete-old-checks": {"task": DELETE_OLD_CHECKS, "schedule": 300.0, "options": {"expires": 280}},
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
     },

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from deploy.reference.points import PointsApplication
+from deploy.reference.profiles import ProfilesApplication
 from deploy.reference.server import Application, ReferenceServer, serve_until_told
 
-SERVERS: Mapping[str, Callable[[Path], Application]] = {"points": PointsApplication}
-"""What each serves, made from where it keeps its data."""
+SERVERS: Mapping[str, Callable[[Path], Application]] = {"points": PointsApplication, "profiles": lambda _: ProfilesApplication()}
+"""What each serves, made from where it keeps its data; profiles are made up."""
 
 
 def main() -> None:
