@@ -25,6 +25,7 @@ urlpatterns = [
     path("api/docs/", ApiDocumentation.as_view(), name="api-docs"),
     re_path(r"^api/", no_such_endpoint),
     path("console/cache/", include("apps.cachesync.console.urls")),
+    path("console/diff/", include("apps.dbsvr.console.diff.urls")),
     path("console/", include("apps.dbsvr.console.urls")),
 ]
 

@@ -7,8 +7,11 @@ How each operation changes a record stands in `steps`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
+from workers.grants import Grant
 from workers.protocol import MAX_VALUE, BadArgument, Change, ChangeResult, OldRules
 from workers.quotas import QuotaKey
 from workers.steps import EXCLUDED, NOT_ACCEPTED, NOT_COMPLETED, STEPS, Event, result_of
@@ -17,14 +20,21 @@ from workers.users import Record, RecordKey, User
 NEEDS_RECORD = ("claim", "revert")
 
 
-def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[QuotaKey, int] | None = None) -> list[ChangeResult]:
+def apply_changes(
+    user: User,
+    changes: list[Change],
+    now_ms: int,
+    quotas: dict[QuotaKey, int] | None = None,
+    given: Sequence[Grant] | None = None,
+) -> list[ChangeResult]:
     """Apply the changes of one event, all or none, and raise the version by one.
 
-    `quotas`: what is used of the caps of all these changes; it is changed too. Raises QuotasNeeded where it is not given and may decide,
-    OldRules when a record is of a newer revision than its change, BadArgument on overflow.
+    `quotas`: what is used of the caps of all these changes; it is changed too. `given`: the grants that these tasks have given the user and
+    that are written. Raises QuotasNeeded and GrantsNeeded where they are not at hand and decide, OldRules when a record is of a newer
+    revision than its change, BadArgument on overflow.
     """
     records: dict[RecordKey, Record] = {}
-    event = Event(user, now_ms, quotas)
+    event = Event(user, now_ms, quotas, given)
     results = []
     for change in changes:
         key = change.task, change.period
@@ -55,6 +65,7 @@ def apply_changes(user: User, changes: list[Change], now_ms: int, quotas: dict[Q
         event.counted.settle()
     user.points = event.points
     user.grants += event.grants
+    user.member_bytes += event.member_bytes
     user.tasks.update(records)
     user.touched.update(records)
     user.version += 1
@@ -79,6 +90,7 @@ def clear(user: User) -> None:
     user.tasks.clear()
     user.touched.clear()
     user.grants.clear()
+    user.member_bytes = 0
     user.points = 0
     user.cleared = True
     user.version += 1

@@ -89,7 +89,16 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
         if not found:
             yield Finding(True, f"{role} {endpoint} answers, and its settings keep the promise")
         tables = {name for (name,) in connection.execute("SHOW TABLES")}
-        missing = {"user_state", "user_task", "applied_event", "db_info", "segment_owner", "cache_purge", "task_traffic"} - tables
+        missing = {
+            "user_state",
+            "user_task",
+            "applied_event",
+            "db_info",
+            "segment_owner",
+            "cache_purge",
+            "task_traffic",
+            "replica_hold",
+        } - tables
         if missing:
             yield Finding(False, f"{role} {endpoint}: tables are missing, run the migrations: {', '.join(sorted(missing))}")
         if role == "master":

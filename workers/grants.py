@@ -25,6 +25,10 @@ class Grant(NamedTuple):
     revision: int
 
 
+class GrantsNeeded(Exception):
+    """The event takes grants back: apply it with those that its tasks have given the user. Nothing was done."""
+
+
 def grant_id(uid: int, task: int, period: str, tier: int, taken_back: int, born_version: int) -> str:
     again = f"~{taken_back}" if taken_back else ""
     born = f"~b{born_version}" if born_version else ""

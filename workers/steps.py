@@ -7,11 +7,11 @@ target completes the record, once. Automatic tasks grant at completion (each tie
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
-from workers.grants import BACK, Grant, grant_id
+from workers.grants import BACK, Grant, GrantsNeeded, grant_id
 from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS, MAX_VALUE, BadArgument, Change, ChangeResult
 from workers.quotas import Counting, QuotaKey
 from workers.users import Record, User
@@ -28,13 +28,16 @@ Step: TypeAlias = Callable[["Event", Record, Change], ChangeResult]
 class Event:
     """What one event has given the user so far."""
 
-    __slots__ = ("counted", "grants", "now_ms", "points", "quotas", "user")
+    __slots__ = ("counted", "given", "grants", "member_bytes", "now_ms", "points", "quotas", "user")
 
-    def __init__(self, user: User, now_ms: int, quotas: dict[QuotaKey, int] | None) -> None:
+    def __init__(self, user: User, now_ms: int, quotas: dict[QuotaKey, int] | None, given: Sequence[Grant] | None) -> None:
+        """`given`: earlier grants of the user, but for those that are still in `user.grants`."""
         self.user = user
         self.now_ms = now_ms
         self.points = user.points
         self.grants: list[Grant] = []
+        self.given = given
+        self.member_bytes = 0
         self.quotas = quotas
         self.counted: Counting | None = None
 
@@ -49,26 +52,30 @@ class Event:
         """Give it; the points. What is worth no points goes nowhere."""
         record.granted += 1
         if points:
-            self._write(record, change, tier, points, "")
+            name = grant_id(self.user.uid, change.task, change.period, tier, record.taken_back, self.user.born_version)
+            self._write(name, change, tier, points)
         return points
 
     def take_back(self, record: Record, change: Change, still: int) -> int:
-        """All that it was granted, but for the first `still` tiers; the points taken. By the present rules: what an earlier revision gave
-        may have been another number, so never more than the user has."""
+        """All that the record was granted, but for the first `still` tiers; the points taken: those that were given, whatever the rules
+        say now."""
+        if self.given is None:
+            raise GrantsNeeded(f"task {change.task} takes back what it has given")
+        given = [it for it in (*self.given, *self.user.grants, *self.grants) if (it.task, it.period) == (change.task, change.period)]
+        taken_before = {it.grant_id for it in given if it.points < 0}
         taken = 0
-        for tier in range(record.granted, still, -1) if change.tiers else (0,):
-            points = min(self.points, _points_of(change, tier))
-            if points:
-                self._write(record, change, tier, -points, BACK)
-                taken += points
+        for it in reversed(given):
+            name = it.grant_id + BACK
+            if it.points > 0 and name not in taken_before and (it.tier > still or still == 0):
+                self._write(name, change, it.tier, -it.points)
+                taken += it.points
         record.granted = still
         record.taken_back += 1
         return taken
 
-    def _write(self, record: Record, change: Change, tier: int, points: int, end: str) -> None:
+    def _write(self, name: str, change: Change, tier: int, points: int) -> None:
         self.points += points
         user = self.user
-        name = grant_id(user.uid, change.task, change.period, tier, record.taken_back, user.born_version) + end
         self.grants.append(Grant(name, user.uid, user.version + 1, change.task, change.period, tier, points, self.points, change.revision))
 
 
@@ -97,6 +104,7 @@ def _distinct(event: Event, record: Record, change: Change) -> ChangeResult:
     progress = record.progress
     if len(members) < MOST_MEMBERS * MEMBER_BYTES and _place_of(member, members) is None:
         record.members = members + member
+        event.member_bytes += MEMBER_BYTES
         progress += 1
     return _advance(event, record, change, progress)
 
@@ -222,7 +230,7 @@ def _claim(event: Event, record: Record, change: Change) -> ChangeResult:
 def _revert(event: Event, record: Record, change: Change) -> ChangeResult:
     """Take progress back. A completion ends only with what it has given: where nothing was, or where that is taken back as well."""
     before, reserved = record.granted, _points_left(record, change) if change.by_claim and record.state == COMPLETED else 0
-    record.progress = _reverted(record, change)
+    record.progress = _reverted(event, record, change)
     record.revision = change.revision
     is_below = record.progress < change.target
     still = (_reached_tiers(change, record.progress) if change.tiers else 0) if is_below else before
@@ -244,7 +252,7 @@ def _revert(event: Event, record: Record, change: Change) -> ChangeResult:
     )
 
 
-def _reverted(record: Record, change: Change) -> int:
+def _reverted(event: Event, record: Record, change: Change) -> int:
     """The progress without what is reverted."""
     if change.mode == "add":
         return max(0, record.progress - change.value)
@@ -255,6 +263,7 @@ def _reverted(record: Record, change: Change) -> int:
     if place is None:
         return record.progress
     record.members = members[:place] + members[place + MEMBER_BYTES :]
+    event.member_bytes -= MEMBER_BYTES
     return max(0, record.progress - 1)
 
 
@@ -274,12 +283,6 @@ def _place_of(member: bytes, members: bytes) -> int | None:
 
 def _reached_tiers(change: Change, progress: int) -> int:
     return sum(target <= progress for target, _ in change.tiers)
-
-
-def _points_of(change: Change, tier: int) -> int:
-    if not change.tiers:
-        return change.points
-    return change.tiers[tier - 1][1] if tier <= len(change.tiers) else 0  # it had more tiers once
 
 
 def _points_left(record: Record, change: Change) -> int:

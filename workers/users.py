@@ -50,6 +50,8 @@ class User:
     born_version: int = 0
     """At which he was cleared last."""
     grants: list[Grant] = field(default_factory=list)
+    member_bytes: int = 0
+    """Of all his records, about: what he takes in memory."""
 
     def forget_changes(self) -> None:
         """They are written."""

@@ -21,7 +21,9 @@ from apps.dbsvr import samples as history
 from apps.dbsvr.asker import Asker
 from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
-from apps.dbsvr.figures import Sample
+from apps.dbsvr.diff.now import diff_now
+from apps.dbsvr.diff_rules import DiffNow
+from apps.dbsvr.figures import Figures, Sample
 from apps.dbsvr.findings import light
 from apps.dbsvr.judge import Judgement, judge
 from apps.dbsvr.state import InstanceNow, State, encode_state, read_state, write_state
@@ -34,6 +36,11 @@ log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 120
 OTHERS_EVERY_S = 2.0
+
+
+def held_of(figures: Figures) -> list[str]:
+    """The replicas that a DBSvr does not use because they are held."""
+    return [name for name, replica in figures.replicas.items() if replica.hold is not None]
 
 
 class Writer:
@@ -53,6 +60,8 @@ class Writer:
         """What the canary has found, as last read; its rounds are written by Celery."""
         self.cache: CacheNow | None = None
         """How the cache nodes are, as last read; the cache sync center asks them."""
+        self.diff: DiffNow | None = None
+        """What the replica diff has found, as last read; Celery compares."""
         self._others_read_at = 0.0
         self.works = False
         """This sampler is the one that works. Stays so while the database is away: nobody else can have the lock then."""
@@ -105,6 +114,7 @@ class Writer:
         if time.monotonic() - self._others_read_at >= OTHERS_EVERY_S:
             self.canary = canary_rounds.summary(time.time())
             self.cache = self._look_at_cache()
+            self.diff = diff_now(name for it in state.instances.values() if it.figures for name in held_of(it.figures))
             self._others_read_at = time.monotonic()
 
     def _complain(self, complaint: str) -> None:
@@ -149,7 +159,9 @@ class Sampler:
             # Another sampler worked before, or this one was started anew: its findings keep their beginnings.
             self._seq, self._judgement = found.seq, self._known(found.judgement)
         self._seq += 1
-        self._judgement = judge(self._samples, self._judgement, at, self._limits, self._writer.canary, self._writer.cache)
+        self._judgement = judge(
+            self._samples, self._judgement, at, self._limits, self._writer.canary, self._writer.cache, self._writer.diff
+        )
         state = self._state(at)
         self._copier.put(encode_state(state))
         self._writer.put(newest, state)

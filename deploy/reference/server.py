@@ -61,6 +61,8 @@ class ReferenceServer(ThreadingHTTPServer):
 
     def __init__(self, application: Application, port: int, token: str = "", seed: int | None = None) -> None:
         self.application = application
+        self.spared: tuple[str, ...] = getattr(application, "spared", ())
+        """How paths begin that never meet a fault: what people and tests ask for, no part of the contract."""
         self.token = token
         self.faults = Faults()
         self.counts: dict[str, int] = {}
@@ -109,7 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self, request: Request) -> None:
         server = self.server
-        fault, faults = server.choose_fault(), server.faults
+        is_spared = request.path.startswith(server.spared) if server.spared else False
+        fault, faults = (Fault.NONE, Faults()) if is_spared else (server.choose_fault(), server.faults)
         if faults.slow_ms:
             time.sleep(faults.slow_ms / 1000)
         if fault is not Fault.NONE:

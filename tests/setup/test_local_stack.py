@@ -132,6 +132,7 @@ def test_secrets_are_for_their_owner_only(running: Copy) -> None:
     assert {oct(path.stat().st_mode & 0o777) for path in secrets} == {"0o600"}
 
 
+@pytest.mark.long
 def test_the_password_is_printed_once_and_the_data_is_kept(running: Copy) -> None:
     password = (running.folder / "var" / "secrets" / "operator").read_text().strip()
     with redis.Redis(port=running.front_port, socket_timeout=5) as client:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.changes import apply_changes, clear, decode_results, encode_results
+from workers.grants import Grant, GrantsNeeded
 from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS, Change, ChangeResult, OldRules
 from workers.quotas import QuotasNeeded
 from workers.steps import MOST_MEMBERS
@@ -22,9 +24,9 @@ def change(op: str, value: int = 0, **more: Any) -> Change:
     return Change(task=1, period="once", op=op, value=value, **more)
 
 
-def do(user: User, *changes: Change, quotas: dict[tuple[int, str], int] | None = None) -> ChangeResult:
+def do(user: User, *changes: Change, quotas: dict[tuple[int, str], int] | None = None, given: Sequence[Grant] | None = ()) -> ChangeResult:
     """Apply them as one event; what became of the last."""
-    return apply_changes(user, list(changes), NOW, quotas)[-1]
+    return apply_changes(user, list(changes), NOW, quotas, given)[-1]
 
 
 def ids(user: User) -> list[str]:
@@ -337,13 +339,31 @@ def test_tiers_that_are_still_reached_are_not_taken_back() -> None:
     assert ids(user)[5:] == ["7:1:once:2~1", "7:1:once:3~1"]
 
 
-def test_nobody_has_less_than_no_points_whatever_the_present_rules_would_take() -> None:
+def test_what_was_given_is_taken_back_whatever_the_rules_say_now() -> None:
     user = User(7)
     do(user, change("add", 3, target=3, points=5))
+    written = list(user.grants)
+    user.forget_changes()
+    back = change("revert", 3, mode="add", target=4, points=500, takes_back=True)
 
-    result = do(user, change("revert", 3, mode="add", target=3, points=500, takes_back=True))
+    with pytest.raises(GrantsNeeded):
+        do(user, back, given=None)
+    result = do(user, back, given=written)
 
-    assert (result.points, user.points) == (-5, 0)
+    assert (result.points, user.points, ids(user)) == (-5, 0, ["7:1:once:0~back"])
+    again = do(user, change("add", 4, target=4, points=500), given=None)
+    assert (again.points, ids(user)[1:]) == (500, ["7:1:once:0~1"])
+
+
+def test_each_tier_is_taken_back_by_the_id_by_which_it_was_given() -> None:
+    user = User(7)
+    rules: dict[str, Any] = {"target": 9, "tiers": TIERS}
+    steps = [change("add", 9, **rules), change("revert", 2, mode="add", takes_back=True, **rules), change("add", 2, **rules)]
+
+    result = do(user, *steps, change("revert", 9, mode="add", takes_back=True, **rules))
+
+    assert (result.points, result.granted, user.points) == (-60, -3, 0)
+    assert ids(user)[5:] == ["7:1:once:3~1~back", "7:1:once:2~back", "7:1:once:1~back"]
 
 
 # -- grants
@@ -395,8 +415,8 @@ def test_points_are_the_sum_of_the_grants_whose_ids_differ_and_every_replay_is_t
             step = Change(
                 task=number, period="once", op=op, value=value, mode=mode, member=member, takes_back=takes_back, caps=caps, **rules
             )
-            results = apply_changes(user, [step], NOW, quotas)
-            assert results == apply_changes(other, [step], NOW, others)
+            results = apply_changes(user, [step], NOW, quotas, [])
+            assert results == apply_changes(other, [step], NOW, others, [])
             assert decode_results(encode_results(results)) == results
 
     assert (user, quotas) == (other, others)
