@@ -30,10 +30,22 @@ class StartForm(forms.Form):
         label=_("Percent of a sample"), min_value=0.1, max_value=100, initial=5, help_text=_("The next sample goes on where this one ends.")
     )
 
-    def __init__(self, *args: Any, replicas: list[str], tables: list[str], **named: Any) -> None:
+    def __init__(self, *args: Any, replicas: list[str], tables: list[str], user_schema: str, **named: Any) -> None:
         super().__init__(*args, **named)
+        self._user_schema = user_schema
         self.fields["replica"].choices = [(name, name) for name in replicas]  # type: ignore[attr-defined]
         self.fields["tables"].choices = [(name, name) for name in tables]  # type: ignore[attr-defined]
+
+    @property
+    def user_boxes(self) -> list[Any]:
+        return [box for box in self["tables"] if self._is_users(box)]
+
+    @property
+    def other_boxes(self) -> list[Any]:
+        return [box for box in self["tables"] if not self._is_users(box)]
+
+    def _is_users(self, box: Any) -> bool:
+        return str(box.data["value"]).startswith(f"{self._user_schema}.")
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -52,7 +52,12 @@ def _consequence(name: str, change: str) -> str:
     if change == RELEASE:
         differing = open_differences().get(name, 0)
         if differing:
-            return gettext("It still has %(count)s rows that are known to differ: users would be shown them.") % {"count": differing}
+            words = ngettext(
+                "%(count)s row of it is known to differ: its user would be shown it.",
+                "%(count)s rows of it are known to differ: their users would be shown them.",
+                differing,
+            )
+            return words % {"count": differing}
         return gettext("It serves reads again within a second, as far as it has caught up.")
     others = [other for other in replicas() if other != name]
     if others:

@@ -12,7 +12,8 @@ from django.utils.translation import ngettext
 from apps.dbsvr.console.diff.rows import Column, key_words, side_by_side
 from apps.dbsvr.diff import models
 from apps.dbsvr.diff.models import Difference, DiffRun
-from apps.dbsvr.quantities import about, count, share
+from apps.dbsvr.quantities import about, count, duration, share
+from tasksys_site.configuration import Diff
 
 ACTIVE = (models.WAITING, models.RUNNING)
 UNDECIDED = (*ACTIVE, models.PAUSED, models.STOPPED)
@@ -195,6 +196,12 @@ def difference_row(it: Difference) -> DifferenceRow:
         models.MISSING: _("is missing on the replica"),
         models.EXTRA: _("is on the replica alone"),
     }
+    if it.state == models.GONE:
+        kinds = {
+            models.CHANGED: _("was not the same on the replica"),
+            models.MISSING: _("was missing on the replica"),
+            models.EXTRA: _("was on the replica alone"),
+        }
     states = {models.OPEN: _("still there"), models.REPAIRING: _("being repaired"), models.GONE: _("gone: equal now")}
     return DifferenceRow(
         number=it.pk,
@@ -229,6 +236,21 @@ def deed(it: Difference) -> str:
     if it.kind == models.MISSING:
         return _("The DBSvr writes the master's row again, and every replica that lacks it gets it.")
     return _("The DBSvr writes the master's row again, and every replica takes it in place of its own.")
+
+
+def schedule_rows(settings: Diff, language: str) -> list[tuple[str, str]]:
+    """What happens by itself: names and values."""
+    nightly = _("every night at %(at)s UTC") % {"at": settings.nightly_at} if settings.nightly_at else _("never")
+    above = settings.hold_above
+    held = ngettext("above %(count)s row", "above %(count)s rows", above) % {"count": count(above)} if above else _("never")
+    return [
+        (_("Samples begin"), nightly),
+        (_("Of each table's rows a night"), share(settings.sample_percent / 100, language)),
+        (_("A chunk costs each server at most"), duration(settings.budget_ms, language)),
+        (_("Waits while the replica is behind by more than"), duration(settings.max_lag_ms, language)),
+        (_("Waits while more requests wait in a DBSvr than"), count(settings.max_queue)),
+        (_("Stops the use of a replica that differs"), held),
+    ]
 
 
 def sentence(row: RunRow) -> str:

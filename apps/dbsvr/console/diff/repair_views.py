@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -16,6 +18,8 @@ from apps.dbsvr.console.diff.frame import MOST_CHOSEN, chosen, page, require_rep
 from apps.dbsvr.console.diff.present import DifferenceRow, PreviewRow, deed, difference_row, difference_rows
 from apps.dbsvr.diff import service
 from apps.dbsvr.diff.models import REPAIRING, Difference
+
+LOOKS_FOR_S = 30
 
 
 @never_cache
@@ -74,10 +78,18 @@ def _outcome(request: HttpRequest) -> dict[str, object]:
     found = {it.pk: it for it in Difference.objects.filter(pk__in=chosen(request)[:MOST_CHOSEN])}
     ordered = [found[number] for number in chosen(request) if number in found]
     rows: list[DifferenceRow] = difference_rows(ordered)
-    waits = any(it.state == REPAIRING for it in ordered)
+    waits = any(it.state == REPAIRING or _is_looked_for(request, it) for it in ordered)
     gone = sum(row.well == "yes" for row in rows)
     words = gettext("%(gone)s of %(all)s rows are equal now.") % {"gone": gone, "all": len(rows)}
     return {"rows": rows, "waits": waits, "words": words, "gone": gone, "query": request.GET.urlencode()}
+
+
+def _is_looked_for(request: HttpRequest, it: Difference) -> bool:
+    """It was to be compared again since `at`, and has not been yet. After a while nobody waits for it any more: there may be no worker."""
+    at = request.GET.get("at", "")
+    asked_at = float(at) if at.isdigit() and len(at) < 12 else 0.0
+    looked_at = (it.gone_at or it.last_seen_at).timestamp()
+    return looked_at < asked_at and time.time() < asked_at + LOOKS_FOR_S
 
 
 @never_cache

@@ -6,6 +6,7 @@ block of runs, and of one run its head; a block that has come to rest asks no mo
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.contrib import messages
@@ -18,11 +19,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.dbsvr import holds
+from apps.dbsvr.console import live
 from apps.dbsvr.console.access import operators_page, operators_poll
 from apps.dbsvr.console.diff import selectors
 from apps.dbsvr.console.diff.forms import StartForm
-from apps.dbsvr.console.diff.frame import chosen, may_repair, page, replicas, require_repair
-from apps.dbsvr.console.diff.present import RunRow, Stretches, difference_rows, run_row, sentence
+from apps.dbsvr.console.diff.frame import MOST_CHOSEN, chosen, may_repair, page, replicas, require_repair
+from apps.dbsvr.console.diff.present import RunRow, Stretches, difference_rows, run_row, schedule_rows, sentence
 from apps.dbsvr.console.diff.replicas import replica_rows
 from apps.dbsvr.diff import service
 from apps.dbsvr.diff.models import Difference, DiffRun
@@ -53,8 +55,12 @@ def _runs_page(request: HttpRequest, form: StartForm | None = None, status: int 
     refusal = ""
     if form is None and may_repair(request):
         form, refusal = _start_form()
-    context = {**_runs(request), "form": form, "form_refusal": refusal, "replicas": replica_rows()}
+    context = {**_runs(request), "form": form, "form_refusal": refusal, "replicas": replica_rows(), "schedule": _schedule()}
     return page(request, "console/diff/runs.html", context, status)
+
+
+def _schedule() -> list[tuple[str, str]]:
+    return schedule_rows(live.configuration().diff, get_language() or "en")
 
 
 def _start_form(data: Any = None) -> tuple[StartForm | None, str]:
@@ -63,8 +69,9 @@ def _start_form(data: Any = None) -> tuple[StartForm | None, str]:
         tables = [f"{table.schema}.{table.name}" for table in service.tables()]
     except service.Refused as refusal:
         return None, str(refusal)
-    names = replicas()
-    return StartForm(data, replicas=names, tables=tables, initial={"replica": names[0] if names else "", "tables": tables[:1]}), ""
+    names, schema = replicas(), live.configuration().databases.user_schema
+    initial = {"replica": names[0] if names else "", "tables": [name for name in tables if name.startswith(f"{schema}.")]}
+    return StartForm(data, replicas=names, tables=tables, user_schema=schema, initial=initial), ""
 
 
 @never_cache
@@ -169,8 +176,9 @@ def differences(request: HttpRequest, replica: str) -> HttpResponse:
 def recheck(request: HttpRequest) -> HttpResponse:
     require_repair(request)
     ids = chosen(request)
-    if not ids:
-        messages.error(request, gettext("No row was chosen."))
+    if not ids or len(ids) > MOST_CHOSEN:
+        messages.error(request, gettext("Choose 1 to %(most)s rows.") % {"most": MOST_CHOSEN})
         return HttpResponseRedirect(reverse("diff:runs"))
     service.recheck(ids)
-    return HttpResponseRedirect(reverse("diff:outcome") + "?" + "&".join(f"id={number}" for number in ids))
+    at = int(time.time())
+    return HttpResponseRedirect(reverse("diff:outcome") + f"?at={at}&" + "&".join(f"id={number}" for number in ids))
