@@ -22,6 +22,9 @@ PURGE_NOW, SWEEP, PURGE_NODE, PURGE_EVERYWHERE, PROBE_NODES, CHECK_COPIES, DELET
     f"apps.cachesync.tasks.{name}"
     for name in ("purge_now", "sweep", "purge_node", "purge_everywhere", "probe_nodes", "check_copies", "delete_old_checks")
 )
+DIFF_WORK, DIFF_RECHECK, DIFF_SCHEDULE, DIFF_DELETE_OLD = (
+    f"apps.dbsvr.diff.{name}" for name in ("work", "recheck", "schedule", "delete_old")
+)
 FIRE_DUE = "apps.tasks.tasks.fire_due"
 
 configuration = load()
@@ -42,6 +45,8 @@ app.conf.update(
     timezone="UTC",
     task_default_queue="sample",
     task_routes={
+        # Comparing replicas takes its time: a worker of its own. Before the pattern that would take it, too.
+        "apps.dbsvr.diff.*": {"queue": "diff"},
         "apps.dbsvr.*": {"queue": "sample"},
         "apps.tasks.*": {"queue": "sample"},
         CHECK_COPIES: {"queue": "sample"},
@@ -59,6 +64,8 @@ app.conf.update(
         "probe-cache-nodes": {"task": PROBE_NODES, "schedule": 1.0, "options": {"expires": 2}},
         "check-copies": {"task": CHECK_COPIES, "schedule": 1.0, "options": {"expires": 2}},
         "fire-due-drafts": {"task": FIRE_DUE, "schedule": 1.0, "options": {"expires": 2}},
+        "diff-schedule": {"task": DIFF_SCHEDULE, "schedule": 5.0, "options": {"expires": 5}},
+        "delete-old-diffs": {"task": DIFF_DELETE_OLD, "schedule": 3600.0, "options": {"expires": 3000}},
         "delete-old-checks": {"task": DELETE_OLD_CHECKS, "schedule": 300.0, "options": {"expires": 280}},
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
     },

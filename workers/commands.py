@@ -25,6 +25,7 @@ from workers.protocol import (
     parse_event_id,
     parse_known_revision,
     parse_node,
+    parse_repair,
     parse_uid,
 )
 from workers.requests import CLEAR, FINISH, Gather
@@ -121,6 +122,14 @@ class Commands:
             raise BadArgument("usage: TASK.CLEAR uid node event_id")
         uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
         self._dispatch.accept_write(client, CLEAR, uid, node, event_id, b"", now)
+
+    def _repair(self, client: Client, words: Words, now: float) -> None:
+        """For operators: one row again as it is on the master, in its turn among the writes."""
+        if len(words) != 5:
+            raise BadArgument("usage: TASK.REPAIR uid node event_id order")
+        uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
+        parse_repair(words[4])
+        self._dispatch.accept_write(client, FINISH, uid, node, event_id, words[4], now, is_repair=True)
 
     def _stats(self, client: Client, words: Words, now: float) -> None:
         client.pending.append(bulk(msgspec.json.encode(stats(self._dispatch, self.connections, now))))
@@ -287,6 +296,7 @@ class Commands:
         b"TASK.MGET": _mget,
         b"TASK.FINISH": _finish,
         b"TASK.CLEAR": _clear,
+        b"TASK.REPAIR": _repair,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
         b"TASK.CONFIG": _task_config,

@@ -158,9 +158,12 @@ class Dispatch:
             request.gather, request.places = gather, [place]
             self._begin_read(request, now)
 
-    def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
+    def accept_write(
+        self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float, is_repair: bool = False
+    ) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
         request = self._new_request(kind, [uid], client, node, now)
+        request.is_repair = is_repair
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
         if self._users_waiting + len(self.forwarding) >= self._settings.backlog:
@@ -202,7 +205,8 @@ class Dispatch:
         client, uid = request.client, request.uid
         self.pair.note_demand(uid, boottime())
         owner = self.pair.owner_of(uid)
-        words = [b"TASK.FINISH" if request.kind == FINISH else b"TASK.CLEAR", b"%d" % uid, node.encode(), event_id.encode()]
+        command = b"TASK.REPAIR" if request.is_repair else b"TASK.FINISH" if request.kind == FINISH else b"TASK.CLEAR"
+        words = [command, b"%d" % uid, node.encode(), event_id.encode()]
         if request.kind == FINISH:
             words.append(payload)
         if owner is None or client.peer or not self.forwarding.forward(owner, request, words, now):
@@ -711,4 +715,6 @@ class Dispatch:
 
 
 def _payload(request: Request) -> Write:
-    return Write(request.request_id, request.uid, request.event_id, request.payload, request.kind == CLEAR, request.purge_nodes)
+    return Write(
+        request.request_id, request.uid, request.event_id, request.payload, request.kind == CLEAR, request.purge_nodes, request.is_repair
+    )

@@ -44,6 +44,7 @@ from workers.ownership import Ownership
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.repairs import Repairs
 from workers.revisions import Revisions
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
@@ -84,6 +85,7 @@ class _Life:
         """`second`: on which the next transaction is made while one is being committed. `traffic` outlives this life."""
         self._traffic = traffic
         self._settings = configuration.dbsvr
+        self._databases = configuration.databases
         self._instance = instance
         self._stop = stop
         self._log = log
@@ -122,6 +124,7 @@ class _Life:
         self._batches = WriteBatches(
             (self._connection, self._second), ownership, claim.epoch, generation, self._traffic, self._settings.batch
         )
+        self._repairs = Repairs(endpoint, self._databases, ownership, claim.epoch, generation)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
         # Before the fresh tick is known, and with it the first replica is used.
@@ -276,8 +279,21 @@ class _Life:
         if not tickets and now < self._batches.next_try_at:
             return False
         due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
-        self._say(self._batches.write(due, now))
+        repairs = [each for each in due if each.write.is_repair]
+        self._say(self._batches.write([each for each in due if not each.write.is_repair] if repairs else due, now))
+        for each in repairs:
+            self._mend(each)
         return bool(tickets)
+
+    def _mend(self, due: DueWrite) -> None:
+        """A repair has a connection of its own, which would wait for the rows of what is under way."""
+        self._say(self._batches.drain())
+        self._link.flush()
+        if due.expires_at_ms <= now_ms():
+            self._link.send(Writes(self._batches.generation, 0, 0.0, 0, [], [], [due.write.request_id]))
+            return
+        self._batches.forget_user(due.write.uid)
+        self._say([self._repairs.mend(due.write)])
 
     def _say(self, ended: Iterable[Writes]) -> None:
         """Each transaction that has ended is said at once: what follows it takes time."""

@@ -143,7 +143,7 @@ class ClearTurn(Frame, frozen=True):
 class Write(Frame, frozen=True):
     """The payload of a write. Sent before its ticket is queued; `changes` is empty for a clear.
 
-    `nodes`: whom it is to purge, in its own transaction; "*" is every cache node.
+    `nodes`: whom it is to purge, in its own transaction; "*" is every cache node. `is_repair`: `changes` is a RepairOrder.
     """
 
     request_id: int
@@ -152,6 +152,7 @@ class Write(Frame, frozen=True):
     changes: bytes
     is_clear: bool
     nodes: list[str]
+    is_repair: bool = False
 
 
 class PurgeCopy(Frame, frozen=True):

@@ -31,10 +31,13 @@ from workers.protocol import (
     MasterDown,
     NotOwner,
     PublishedBundle,
+    RepairAnswer,
+    RepairOrder,
     Snapshot,
     TimedOut,
     Unreachable,
     WriteAnswer,
+    decode_repair_answer,
     decode_snapshot,
     decode_write_answer,
     encode,
@@ -139,6 +142,11 @@ class DbInterface:
     def clear(self, uid: int, node: str, event_id: str, *, deadline_ms: int | None = None) -> WriteAnswer:
         """Delete the user's data; his version and his event ids stay. Errors as in `finish`."""
         return self._write(uid, deadline_ms, "TASK.CLEAR", uid, node, event_id)
+
+    def repair(self, uid: int, node: str, event_id: str, order: RepairOrder, *, deadline_ms: int | None = None) -> RepairAnswer:
+        """Let the user's DBSvr write one row again as it is on the master, by a statement. For operators. Errors as in `finish`."""
+        words = ("TASK.REPAIR", uid, node, event_id, encode(order))
+        return self._repeating(uid, lambda instance, until: _decoded(decode_repair_answer, self._ask(instance, until, *words)), deadline_ms)
 
     def explain(self, uid: int, *, deadline_ms: int | None = None) -> dict[str, Any]:
         """What the user's DBSvr knows of him, and which servers may serve him now."""

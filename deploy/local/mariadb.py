@@ -71,6 +71,8 @@ class Accounts(Protocol):
     def web(self) -> Account: ...
     @property
     def reading(self) -> Account: ...
+    @property
+    def repair(self) -> Account: ...
 
 
 class MariaDBServer(ServerProcess):
@@ -239,7 +241,7 @@ def replicate(master: MariaDBServer, replica: MariaDBServer) -> None:
 def create_schemas_and_accounts(
     master: MariaDBServer, accounts: Accounts, configuration_schema: str = "tasksys", user_schema: str = "tasksys_user"
 ) -> None:
-    """The two schemas, and the four accounts with what each may do. Safe to repeat; passwords follow their files."""
+    """The two schemas, and the five accounts with what each may do. Safe to repeat; passwords follow their files."""
     for schema in (configuration_schema, user_schema):
         master.execute(f"CREATE DATABASE IF NOT EXISTS `{schema}` CHARACTER SET utf8mb4")
     configuration, users = _granted(configuration_schema), _granted(user_schema)
@@ -250,6 +252,8 @@ def create_schemas_and_accounts(
         # CREATE, since a right to a table that is not there yet can only be given with it.
         (accounts.web, [f"SELECT, INSERT, UPDATE, DELETE ON {configuration}", f"SELECT ON {users}", f"CREATE, INSERT, DELETE ON {purges}"]),
         (accounts.reading, [f"SELECT ON {configuration}", f"SELECT ON {users}", "SLAVE MONITOR ON *.*"]),
+        # BINLOG ADMIN: a row is mended by a statement, and by nothing else (docs/decisions/0015).
+        (accounts.repair, [f"SELECT, INSERT, UPDATE, DELETE ON {users}", "BINLOG ADMIN ON *.*"]),
     ]
     for account, rights in grants:
         # Over TCP the server sees 127.0.0.1 (it resolves no names), over the socket localhost.

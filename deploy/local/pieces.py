@@ -89,7 +89,9 @@ class LocalStack:
     def secret_files(self) -> list[Path]:
         """What must exist before anything starts. The operator's is made with his account."""
         accounts = self.configuration.databases.accounts
-        files = [account.password_file for account in (accounts.migrations, accounts.workers, accounts.web, accounts.reading)]
+        files = [
+            account.password_file for account in (accounts.migrations, accounts.workers, accounts.web, accounts.reading, accounts.repair)
+        ]
         files.append(self.configuration.web.secret_key_file)
         files += [instance.auth_secret_file for instance in self.configuration.dbsvr.instances.values() if instance.auth_secret_file]
         return [in_project(file) for file in files]
@@ -173,11 +175,14 @@ class LocalStack:
         worker = [*celery, "worker", "-Q", "sample", "-n", "sample@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
         # Each thread waits for one node at most; a frozen node must not take the threads of the others.
         purge = [*celery, "worker", "-Q", "purge", "-n", "purge@%h", "--pool", "threads", "--concurrency", "8", "--loglevel", "INFO"]
+        # Two replicas at a time; a chunk must not keep the samples waiting.
+        diff = [*celery, "worker", "-Q", "diff", "-n", "diff@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
         beat = [*celery, "beat", "--loglevel", "INFO", "--schedule", str(self.var / "run" / "celerybeat"), "--pidfile="]
         return [
             Program("web", TASKSYS, granian),
             Program("celery", TASKSYS, worker),
             Program("purge", TASKSYS, purge),
+            Program("diff", TASKSYS, diff),
             # Nobody can ask these two whether they are well, so they get the time to load Django and fail.
             Program("beat", TASKSYS, beat, up_after_s=3),
             Program("sampler", TASKSYS, [python(), "manage.py", "sampler"], up_after_s=3),

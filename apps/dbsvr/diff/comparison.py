@@ -6,6 +6,7 @@ Leans on `statements` for the SQL and on `settling` for the judgement.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -124,7 +125,7 @@ class Comparison:
             bounds.append(key)
             after = key
         ends = [stretch.after, *bounds, stretch.up_to]
-        return [self._whole.part(after, up_to) for after, up_to in zip(ends, ends[1:], strict=False)]
+        return [self._whole.part(after, up_to) for after, up_to in itertools.pairwise(ends)]
 
     def _read_rows(self, keys: Sequence[Key]) -> list[Found]:
         found: list[Found] = []

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from apps.dbsvr.diff.table_shape import BYTES, NUMBERS, TEXTS, Column, TableShape, quoted_name
+from apps.dbsvr.diff.table_shape import APPROXIMATE, BITS, BYTES, NUMBERS, TEXTS, Column, TableShape, quoted_name
 
 Value: TypeAlias = "str | bytes"
 Key: TypeAlias = "tuple[Value, ...]"
@@ -52,7 +52,7 @@ def literal(column: Column, value: Value | None) -> str:
     """As SQL. Text in hex: neither the session's character set nor a quote in it can matter."""
     if value is None:
         return "NULL"
-    if column.type in NUMBERS and isinstance(value, str) and _is_number(value):
+    if column.type in NUMBERS | BITS | APPROXIMATE and isinstance(value, str) and _is_number(value):
         return value
     raw = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
     if column.type in BYTES:

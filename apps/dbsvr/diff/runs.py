@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import transaction
@@ -21,14 +20,12 @@ from apps.dbsvr.diff import findings
 from apps.dbsvr.diff.chunk_size import LEAST_ROWS, next_rows
 from apps.dbsvr.diff.comparison import Compared, Comparison
 from apps.dbsvr.diff.failures import CannotCompare, NotAlike, TooMany
-from apps.dbsvr.diff.keys import OPEN_END, decode_key, encode_key
+from apps.dbsvr.diff.keys import decode_key, encode_key
 from apps.dbsvr.diff.models import (
-    CANCELLED,
     DIFFERENT,
     ENDED,
     EQUAL,
     NOT_COMPARED,
-    PAUSED,
     RUNNING,
     STOPPED,
     WAITING,
@@ -58,10 +55,10 @@ class LetGo(Exception):
 
 
 def work(run_id: int, configuration: Configuration, worker: str, dbsvr: DbInterface | None = None, slice_s: float = SLICE_S) -> bool:
-    """Work on a run for a slice of time; True when there is more to do. Nothing happens when another worker is at it, or at this replica."""
+    """Work on a run for a slice of time; True when there is more to do. Nothing is done while another worker has it, or its replica."""
     run = _claim(run_id, worker)
     if run is None:
-        return DiffRun.objects.filter(pk=run_id, state=WAITING).exists()
+        return False
     failed_since: float | None = None
     until = time.monotonic() + slice_s
     while True:
@@ -277,6 +274,14 @@ def lost_runs() -> list[int]:
     return list(DiffRun.objects.filter(waiting).order_by("id").values_list("pk", flat=True))
 
 
+def next_at_replica_of(run_id: int) -> int | None:
+    """The oldest run that waits for this one's replica; None while somebody works there."""
+    replica = DiffRun.objects.filter(pk=run_id).values_list("replica", flat=True).first()
+    at_it = DiffRun.objects.filter(replica=replica, state=RUNNING)
+    waiting = DiffRun.objects.filter(replica=replica, state=WAITING).order_by("id").values_list("pk", flat=True)
+    return None if at_it.exists() else waiting.first()
+
+
 def _ours(run: DiffRun, worker: str):  # type: ignore[no-untyped-def]
     return DiffRun.objects.filter(pk=run.pk, worker=worker, state=RUNNING)
 
@@ -289,5 +294,3 @@ def _why(compared: Compared) -> str:
         some = ", ".join(map(encode_key, compared.undecided[:10]))
         parts.append(f"{len(compared.undecided)} keys kept changing, or the replica did not come so far: {some}")
     return "; ".join(parts)
-
-

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import MySQLdb
 
 from apps.dbsvr.diff.encoding import SESSION
-from apps.dbsvr.diff.failures import CannotCompare, ConnectionLost, NoPermission, NotAlike, NoTable, StatementFailed
+from apps.dbsvr.diff.failures import CannotCompare, ConnectionLost, NoPermission, NoTable, NotAlike, StatementFailed
 from apps.dbsvr.diff.settling import Position
 from apps.dbsvr.diff.statements import TICKS
 from apps.dbsvr.diff.table_shape import TableShape, quoted_name, shape

@@ -55,7 +55,9 @@ def quoted_name(name: str) -> str:
 
 def shape(schema: str, name: str, columns: Iterable[Sequence[str]], key: Sequence[str]) -> TableShape:
     """`columns`: rows of name, type, full type, charset, collation, "YES" when nullable. `key`: names in the key's order."""
-    made: Mapping[str, Column] = {row[0]: Column(row[0], row[1].lower(), row[2].lower(), row[3], row[4], row[5] == "YES") for row in columns}
+    made: Mapping[str, Column] = {
+        row[0]: Column(row[0], row[1].lower(), row[2].lower(), row[3], row[4], row[5] == "YES") for row in columns
+    }
     return TableShape(schema, name, tuple(made[each] for each in sorted(made)), tuple(made[each] for each in key))
 
 
