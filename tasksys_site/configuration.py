@@ -318,6 +318,14 @@ class Profiles(Section):
     batch: int = Field(100, ge=1, le=500)
 
 
+class Reference(Section):
+    """The reference servers that the local stack starts, and uses where `points.url` or `profiles.url` is empty."""
+
+    points_port: int = Field(7501, ge=0, le=65535)
+    """0: none is started."""
+    profiles_port: int = Field(7502, ge=0, le=65535)
+
+
 class Diff(Section):
     """Comparing the replicas with the master."""
 
@@ -368,6 +376,7 @@ class Configuration(BaseSettings):
     web: Web = Web()
     points: Points = Points()
     profiles: Profiles = Profiles()
+    reference: Reference = Reference()
     diff: Diff = Diff()
     canary: Canary = Canary()
 

@@ -1,104 +1,100 @@
 """What a write does to one user's tasks.
 
 Pure functions over plain values: `master_db_svr` reads a user, applies the changes here, and writes back what is left in
-`User.touched`. The same changes on the same user give the same results, which is what makes a replay provable.
+`User.touched` and `User.grants`. The same changes on the same user and quotas give the same results, which is what makes a replay provable.
+How each operation changes a record stands in `steps`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import msgspec
 
-from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS, MAX_VALUE, BadArgument, Change, ChangeResult
+from workers.grants import Grant
+from workers.protocol import MAX_VALUE, BadArgument, Change, ChangeResult, OldRules
+from workers.quotas import QuotaKey
+from workers.steps import EXCLUDED, NOT_ACCEPTED, NOT_COMPLETED, STEPS, Event, result_of
+from workers.users import Record, RecordKey, User
 
-STATES = (IN_PROGRESS, COMPLETED, CLAIMED)
-"""A state's number in column `user_task.state` is its place here."""
-
-
-@dataclass(slots=True)
-class Record:
-    """One row of user_task. Moments in milliseconds since 1970."""
-
-    progress: int = 0
-    state: str = IN_PROGRESS
-    completed_at: int | None = None
-    claimed_at: int | None = None
-    revision: int = 0
+NEEDS_RECORD = ("claim", "revert")
 
 
-@dataclass(slots=True)
-class User:
-    """One user while a batch is applied to him."""
+def apply_changes(
+    user: User,
+    changes: list[Change],
+    now_ms: int,
+    quotas: dict[QuotaKey, int] | None = None,
+    given: Sequence[Grant] | None = None,
+) -> list[ChangeResult]:
+    """Apply the changes of one event, all or none, and raise the version by one.
 
-    uid: int
-    version: int = 0
-    points: int = 0
-    tasks: dict[tuple[int, str], Record] = field(default_factory=dict)
-    touched: set[tuple[int, str]] = field(default_factory=set)
-    cleared: bool = False
-
-
-def apply_changes(user: User, changes: list[Change], now_ms: int) -> list[ChangeResult]:
-    """Apply the changes of one event, all or none, and raise the version by one. Raises BadArgument on overflow."""
-    records: dict[tuple[int, str], Record] = {}
+    `quotas`: what is used of the caps of all these changes; it is changed too. `given`: the grants that these tasks have given the user and
+    that are written. Raises QuotasNeeded and GrantsNeeded where they are not at hand and decide, OldRules when a record is of a newer
+    revision than its change, BadArgument on overflow.
+    """
+    records: dict[RecordKey, Record] = {}
+    event = Event(user, now_ms, quotas, given)
     results = []
-    points = user.points
     for change in changes:
-        key = (change.task, change.period)
+        key = change.task, change.period
         record = records.get(key)
+        is_there = True
         if record is None:
-            # A copy: when a later change is refused, the user must be as before.
             old = user.tasks.get(key)
-            record = Record() if old is None else Record(old.progress, old.state, old.completed_at, old.claimed_at, old.revision)
-            records[key] = record
-        result = _apply(record, change, now_ms)
-        points += result.points
-        results.append(result)
-    if points > MAX_VALUE:
-        raise BadArgument(f"the user's points would pass 2^53-1: {points}")
-    user.points = points
+            is_there = old is not None
+            # A copy: when a later change is refused, the user must be as before.
+            record = Record() if old is None else _copy(old)
+        if record.revision > change.revision:
+            raise OldRules(
+                f"{record.revision} is the revision of the record of task {change.task}; the write was decided by {change.revision}"
+            )
+        if not is_there and (change.needs_record or change.op in NEEDS_RECORD):
+            refused = NOT_ACCEPTED if change.needs_record else NOT_COMPLETED if change.op == "claim" else ""
+            results.append(result_of(change, record, refused))
+        elif change.excludes and not record.has_begun and (other := _begun_instead(change, user, records)):
+            results.append(result_of(change, record, EXCLUDED, str(other)))
+        else:
+            result = STEPS[change.op](event, record, change)
+            results.append(result)
+            if is_there or not (result.refused and change.op == "complete"):
+                records[key] = record
+    if event.points > MAX_VALUE:
+        raise BadArgument(f"the user's points would pass 2^53-1: {event.points}")
+    if event.counted is not None:
+        event.counted.settle()
+    user.points = event.points
+    user.grants += event.grants
+    user.member_bytes += event.member_bytes
     user.tasks.update(records)
     user.touched.update(records)
     user.version += 1
     return results
 
 
-def _apply(record: Record, change: Change, now_ms: int) -> ChangeResult:
-    if change.op == "add":
-        progress = record.progress + change.value
-    elif change.op == "max":
-        progress = max(record.progress, change.value)
-    elif change.op == "set":
-        progress = change.value
-    else:  # complete
-        progress = max(record.progress, change.target)
-    if progress > MAX_VALUE:
-        raise BadArgument(f"progress of task {change.task} would pass 2^53-1: {progress}")
-    record.progress = progress
-    record.revision = change.revision
-    reached = change.op == "complete" or 0 < change.target <= progress
-    completed_now = reached and record.state == IN_PROGRESS
-    if completed_now:
-        record.state = COMPLETED
-        record.completed_at = now_ms
-    return ChangeResult(
-        task=change.task,
-        period=change.period,
-        progress=progress,
-        state=record.state,
-        completed_now=completed_now,
-        points=change.points if completed_now else 0,
-    )
+def _copy(old: Record) -> Record:
+    return Record(old.progress, old.state, old.completed_at, old.claimed_at, old.revision, old.granted, old.taken_back, old.members)
+
+
+def _begun_instead(change: Change, user: User, records: dict[RecordKey, Record]) -> int:
+    """The first task of the change's `excludes` that the user has begun; 0 when there is none."""
+    for key in change.excludes:
+        record = records.get(key) or user.tasks.get(key)
+        if record is not None and record.has_begun:
+            return key[0]
+    return 0
 
 
 def clear(user: User) -> None:
     """Delete the user's data. The version stays behind, and rises, so that older copies lose against it."""
     user.tasks.clear()
     user.touched.clear()
+    user.grants.clear()
+    user.member_bytes = 0
     user.points = 0
     user.cleared = True
     user.version += 1
+    user.born_version = user.version
 
 
 encode_results = msgspec.json.Encoder().encode

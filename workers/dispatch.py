@@ -47,7 +47,7 @@ from workers.messages import (
     message_type,
 )
 from workers.pair import Pair
-from workers.protocol import BadArgument, MasterDown, Overloaded, TimedOut
+from workers.protocol import BadArgument, MasterDown, OldRules, Overloaded, TimedOut
 from workers.purges import Purges
 from workers.queues import QueueGone
 from workers.replies import Replies
@@ -524,6 +524,8 @@ class Dispatch:
             counts.writes["batches"] += 1
             counts.write_batches.add(len(frame.outcomes) + len(frame.refused))
             counts.commit_ms_total += frame.commit_ms
+            counts.writes["grants"] += frame.grants
+            counts.writes["capped"] += frame.capped
         for request_id, applied, answer in frame.outcomes:
             request = self.table.get(request_id)
             if request is None:
@@ -538,7 +540,7 @@ class Dispatch:
             if request is not None:
                 counts.writes["refused"] += 1
                 if not request.answered:
-                    if request.may_have_happened and code != BadArgument.code:
+                    if request.may_have_happened and code not in (BadArgument.code, OldRules.code):
                         # An earlier life of the worker may have committed it, and somebody else has gone on since.
                         self._replies.fail(request, TimedOut())
                     else:

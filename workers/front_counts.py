@@ -90,7 +90,7 @@ class FrontCounts:
         self.write_latency = Latencies()
         self.read_batches = {name: Histogram(BATCH_BOUNDS) for name in self.reads_by_server}
         self.write_batches = Histogram(BATCH_BOUNDS)
-        self.writes: Counter[str] = Counter(total=0, applied=0, repeated=0, refused=0, batches=0)
+        self.writes: Counter[str] = Counter(total=0, applied=0, repeated=0, refused=0, batches=0, grants=0, capped=0)
         self.commit_ms_total = 0.0
         self.clears: Counter[str] = Counter(total=0, applied=0, repeated=0)
         self.errors: Counter[str] = Counter({code: 0 for code in ERRORS if code != "UNREACHABLE"})

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from workers.changes import User
 from workers.messages import SegmentRow
+from workers.users import User
 
+BYTES_OF_A_RECORD = 400
+"""About; who has members of distinct tasks counts for more."""
 MOST_RECORDS = 100_000
 """Some 40 MB."""
 
@@ -41,7 +43,7 @@ class KnownUsers:
         for uid in uids:
             user = self._users.pop(uid, None)
             if user is not None:
-                self._records -= 1 + len(user.tasks)
+                self._records -= _weight(user)
                 found[uid] = user
         return found
 
@@ -49,10 +51,14 @@ class KnownUsers:
         """What was taken or read, as it will be when the transaction is committed."""
         for user in users:
             self._users[user.uid] = user
-            self._records += 1 + len(user.tasks)
+            self._records += _weight(user)
         while self._records > self._most:
             oldest = self._users.pop(next(iter(self._users)))
-            self._records -= 1 + len(oldest.tasks)
+            self._records -= _weight(oldest)
 
     def forget(self, uids: Iterable[int]) -> None:
         self.take(uids)
+
+
+def _weight(user: User) -> int:
+    return 1 + len(user.tasks) + user.member_bytes // BYTES_OF_A_RECORD

@@ -291,7 +291,8 @@ class Writes(Frame, frozen=True):
     """Outcomes of one batch of writes, committed at `tick`.
 
     `outcomes`: (request id, applied, answer's JSON). `refused`: (request id, code, sentence); nothing of those was written.
-    `expired`: ids of writes that were not begun. `purges`: how many rows for the cache sync center were committed with them.
+    `expired`: ids of writes that were not begun. `purges`: how many rows for the cache sync center were committed with them;
+    `grants`: how many grants. `capped`: changes that a cap has refused.
     """
 
     generation: int
@@ -301,6 +302,8 @@ class Writes(Frame, frozen=True):
     outcomes: list[tuple[int, bool, bytes]]
     refused: list[tuple[int, str, str]]
     expired: list[int]
+    grants: int = 0
+    capped: int = 0
 
 
 class RevisionSeen(Frame, frozen=True):
@@ -363,7 +366,7 @@ def halves(frame: Frame) -> tuple[Frame, ...]:
     if isinstance(frame, Writes) and len(frame.outcomes) > 1:
         half = len(frame.outcomes) // 2
         return (
-            Writes(frame.generation, frame.tick, frame.commit_ms, frame.purges, frame.outcomes[:half], frame.refused, frame.expired),
+            msgspec.structs.replace(frame, outcomes=frame.outcomes[:half]),
             Writes(frame.generation, frame.tick, 0.0, 0, frame.outcomes[half:], [], []),
         )
     return ()

@@ -116,6 +116,8 @@ def _writes(stats: dict[str, Any]) -> Iterator[Metric]:
         yield _counter(kind, f"{what} decided", outcomes, ["outcome"])
     yield _histogram("write_batch_size", "Writes committed by one transaction", {(): stats["writes"]["batch_sizes"]})
     yield _counter("commit_seconds", "Time in write transactions", {(): _seconds(stats["writes"]["commit_ms_total"])})
+    yield _counter("grants", "Grants written, those taken back as well", {(): stats["writes"]["grants"]})
+    yield _counter("capped_changes", "Changes that a reached cap has kept from completing or giving", {(): stats["writes"]["capped"]})
     yield _counter("lost_writes", "Acknowledged writes that a promotion or a restore has undone", {(): stats["lost_writes"]})
 
 

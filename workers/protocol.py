@@ -20,6 +20,10 @@ MAX_BATCH_UIDS = 500
 MAX_CHANGES = 500
 MAX_CHANGES_BYTES = 256 * 1024
 MAX_TASK = 2**32 - 1
+MAX_MEMBER = 128
+MAX_TIERS = 100
+MAX_CAPS = 8
+MAX_EXCLUDES = 100
 MAX_VALUE = 2**53 - 1
 """Bound of progress, target and points: what every JSON reader holds exactly."""
 EVENT_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,63}\Z")
@@ -335,7 +339,8 @@ def parse_known_revision(text: bytes) -> tuple[int, str]:
     return int(found[1]), word if found[2] else ""
 
 
-OPERATIONS = ("add", "max", "set", "complete")
+MODES = ("add", "max", "set", "distinct")
+OPERATIONS = (*MODES, "complete", "accept", "claim", "revert")
 
 
 class RepairOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -434,4 +439,52 @@ def _fault_in(change: Change) -> str | None:
         number = getattr(change, name)
         if not 0 <= number <= MAX_VALUE:
             return f"{name} must be in 0 … 2^53-1, not {number}"
+    if (change.mode or change.member or change.op in ("distinct", "revert")) and (fault := _fault_in_mode(change)):
+        return fault
+    if change.tiers and (fault := _fault_in_tiers(change)):
+        return fault
+    if change.caps or change.excludes:
+        return _fault_in_limits(change)
+    return None
+
+
+def _fault_in_mode(change: Change) -> str | None:
+    if change.op == "revert":
+        if change.mode not in MODES:
+            return f"mode must be one of {', '.join(MODES)}, not {change.mode[:20]!r}"
+    elif change.mode:
+        return f"mode is of a revert, not of {change.op}"
+    if "distinct" not in (change.op, change.mode):
+        return "member is of distinct alone" if change.member else None
+    if not 1 <= len(change.member) <= MAX_MEMBER or not change.member.isprintable():
+        return f"member must be 1 to {MAX_MEMBER} printable characters, not {change.member[:40]!r}"
+    return None
+
+
+def _fault_in_tiers(change: Change) -> str | None:
+    if len(change.tiers) > MAX_TIERS:
+        return f"tiers must be at most {MAX_TIERS}, not {len(change.tiers)}"
+    before = 0
+    for place, (target, points) in enumerate(change.tiers):
+        if not before < target <= MAX_VALUE:
+            return f"tiers[{place}] must have a target above {before}, at most 2^53-1, not {target}"
+        if not 0 <= points <= MAX_VALUE:
+            return f"tiers[{place}] must have points in 0 … 2^53-1, not {points}"
+        before = target
+    return None if before == change.target else f"target must be that of the last tier, {before}, not {change.target}"
+
+
+def _fault_in_limits(change: Change) -> str | None:
+    if len(change.caps) > MAX_CAPS:
+        return f"caps must be at most {MAX_CAPS}, not {len(change.caps)}"
+    for key, limit in change.caps.items():
+        if not PERIOD_KEY.match(key):
+            return f"caps must have keys of 1 to 32 letters, digits and ._:+-, not {key[:40]!r}"
+        if not 0 <= limit <= MAX_VALUE:
+            return f"caps must have limits in 0 … 2^53-1, not {limit}"
+    if len(change.excludes) > MAX_EXCLUDES:
+        return f"excludes must be at most {MAX_EXCLUDES}, not {len(change.excludes)}"
+    for task, period in change.excludes:
+        if not 1 <= task <= MAX_TASK or not PERIOD_KEY.match(period):
+            return f"excludes must be of tasks and periods, not {task} and {period[:40]!r}"
     return None

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workers.changes import STATES, User
+from workers.users import STATES, User
 
 _STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
 
 
 def task_json(
-    task: bytes, period: bytes, progress: bytes, state: bytes, completed_at: bytes | None, claimed_at: bytes | None, revision: bytes
+    task: bytes,
+    period: bytes,
+    progress: bytes,
+    state: bytes,
+    completed_at: bytes | None,
+    claimed_at: bytes | None,
+    revision: bytes,
+    granted: bytes,
 ) -> bytes:
-    """Of the columns of one task, as text; `state` is its number."""
-    return b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b}' % (
+    """Of the columns of one task, as text; `state` is its number. Most have granted nothing, and need not say so."""
+    return b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b%b}' % (
         task,
         period,
         progress,
@@ -26,6 +33,7 @@ def task_json(
         completed_at or b"null",
         claimed_at or b"null",
         revision,
+        b"" if granted == b"0" else b',"granted":%b' % granted,
     )
 
 
@@ -39,7 +47,7 @@ def user_snapshot(user: User, generation: int) -> bytes:
     tasks = ",".join(
         [
             f'{{"task":{task},"period":"{period}","progress":{record.progress},"state":"{record.state}",'
-            f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}}}'
+            f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}{_granted(record.granted)}}}'
             for (task, period), record in sorted(user.tasks.items())
         ]
     )
@@ -65,6 +73,10 @@ def write_answer(applied: bool, results: bytes, base_version: int, snapshot: byt
         _WRITTEN,
         b",".join([b'"%b"' % node.encode() for node in purge]),
     )
+
+
+def _granted(number: int) -> str:
+    return f',"granted":{number}' if number else ""
 
 
 def _number(number: int | None) -> int | str:

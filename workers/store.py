@@ -11,14 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple, TypeAlias
 
-from workers.changes import STATES, Record, User
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
+from workers.grants import Grant
 from workers.messages import SegmentRow
+from workers.quotas import QuotaKey
 from workers.segment_rows import lock_owned
 from workers.snapshots import open_snapshot, task_json
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 from workers.traffic import Row
 from workers.trails import ANY
+from workers.users import STATES, Record, User
 
 STATEMENT_BYTES = 256 * 1024
 Quote: TypeAlias = "Callable[[str | bytes], bytes]"
@@ -53,7 +55,7 @@ def read_snapshots(connection: Connection, instance: str, uids: Collection[int],
     numbers = ",".join(map(str, uids))
     rows = connection.query(
         "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
-        " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
+        " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision, t.granted"
         f" FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers}) LEFT JOIN user_task t ON t.uid = s.uid"
         f" WHERE d.instance = '{instance}'" + (" LOCK IN SHARE MODE" if lock else "")
     )
@@ -61,14 +63,14 @@ def read_snapshots(connection: Connection, instance: str, uids: Collection[int],
         return 0, 0, {}
     generation, tick = rows[0][0] or b"0", rows[0][1] or b"0"
     users: dict[bytes, tuple[bytes, bytes, list[bytes]]] = {}
-    for _, _, uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in rows:
+    for _, _, uid, version, points, task, *columns in rows:
         if uid is None:
             break  # none of these users is known
         user = users.get(uid)
         if user is None:
             user = users[uid] = version or b"0", points or b"0", []
         if task is not None:
-            user[2].append(task_json(task, period, progress, state, completed_at, claimed_at, revision))  # type: ignore[arg-type]  # NULLs
+            user[2].append(task_json(task, *columns))  # type: ignore[arg-type]  # NULLs
     snapshots = {}
     for number in uids:
         text = b"%d" % number
@@ -190,6 +192,38 @@ def begin(connection: Connection) -> None:
     connection.execute("BEGIN")
 
 
+def lock_quotas(connection: Connection, keys: Collection[QuotaKey], patience_s: int) -> dict[QuotaKey, int]:
+    """What is used of each of these, and nobody else may change it until this transaction ends.
+
+    The only rows that DBSvrs share. All take them in the order of their keys, and then nothing but what is their own, so none waits for
+    one that waits for it. The INSERT locks what is there already, too; the SELECT begins after it, and so sees the last commit. (As a
+    locking read it might meet rows that are not asked for, out of order: a small table is read as a whole.)
+
+    Raises TryAgain when that takes longer than `patience_s`.
+    """
+    places = [(task, connection.quote(key)) for task, key in sorted(keys)]
+    patience = b"SET STATEMENT innodb_lock_wait_timeout = %d FOR " % patience_s if connection.is_mariadb else b""
+    locking = b"INSERT INTO task_quota (task_id, period_key, used) VALUES %b ON DUPLICATE KEY UPDATE used = used" % b",".join(
+        [b"(%d,%b,0)" % place for place in places]
+    )
+    reading = b"SELECT task_id, period_key, used FROM task_quota WHERE " + b" OR ".join(
+        [b"(task_id = %d AND period_key = %b)" % place for place in places]
+    )
+    (found,) = connection.rows_of_all([(patience + locking).decode(), reading.decode()])
+    return {(task, key): used for task, key, used in found}
+
+
+def save_quotas(connection: Connection, used: dict[QuotaKey, int]) -> None:
+    """Of those that were locked."""
+    connection.execute_all(
+        _in_statements(
+            b"INSERT INTO task_quota (task_id, period_key, used) VALUES ",
+            (b"(%d,%b,%d)" % (task, connection.quote(key), count) for (task, key), count in sorted(used.items())),
+            b" ON DUPLICATE KEY UPDATE used = VALUES(used)",
+        )
+    )
+
+
 def add_traffic(connection: Connection, instance: str, rows: Iterable[Row], oldest_day: str | None) -> None:
     """Within a beat: add to the instance's counts, and forget what is older than `oldest_day`. TryAgain while the table is locked."""
     quoted = connection.quote(instance)
@@ -238,15 +272,18 @@ def load(connection: Connection, instance: str, uids: Collection[int], known: Co
     statements += [lock_owned(instance), f"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN ({numbers})"]
     if users:
         statements.append(
-            "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
+            "SELECT s.uid, s.version, s.points, s.born_version, t.task_id, t.period_key,"
+            " t.progress, t.state, t.completed_at, t.claimed_at, t.revision, t.granted, t.taken_back, t.members"
             f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({','.join(map(str, users))})"
         )
     owned, purges, *read = connection.rows_of_all(statements)
-    for uid, version, points, task, period, progress, state, completed_at, claimed_at, revision in read[0] if read else ():
+    for uid, version, points, born_version, task, period, progress, state, *columns in read[0] if read else ():
         user = users[uid]
-        user.version, user.points = version, points
+        user.version, user.points, user.born_version = version, points, born_version
         if task is not None:
-            user.tasks[task, period] = Record(progress, STATES[state], completed_at, claimed_at, revision)
+            user.tasks[task, period] = record = Record(progress, STATES[state], *columns)
+            if record.members is not None:
+                user.member_bytes += len(record.members)
     waiting: dict[int, list[str]] = {}
     for uid, node in purges:
         waiting.setdefault(uid, []).append(node)
@@ -264,6 +301,15 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
     return {(uid, event_id): result.encode() for uid, event_id, result in rows}
 
 
+def load_grants(connection: Connection, uid: int, tasks: Collection[int]) -> list[Grant]:
+    """What these tasks have given the user, and taken back, in that order."""
+    rows = connection.rows(
+        "SELECT grant_id, uid, version, task_id, period_key, tier, points, total, revision FROM grant_outbox"
+        f" WHERE uid = {uid} AND task_id IN ({','.join(map(str, tasks))}) ORDER BY version, tier"
+    )
+    return [Grant(*row) for row in rows]
+
+
 class Purge(NamedTuple):
     """A copy of this user on this cache node (ANY: on every node) is to be removed if it is older than the version."""
 
@@ -275,7 +321,7 @@ class Purge(NamedTuple):
 def save(
     connection: Connection, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
 ) -> None:
-    """Write back what was applied: event ids, cleared tasks, touched records, versions, the copies to purge.
+    """Write back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge.
 
     Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
     """
@@ -294,16 +340,24 @@ def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now
     cleared = [b"%d" % user.uid for user in users if user.cleared]
     if cleared:
         yield b"DELETE FROM user_task WHERE uid IN (%b)" % b",".join(cleared)
+        yield b"DELETE FROM grant_outbox WHERE uid IN (%b)" % b",".join(cleared)
     yield from _in_statements(
-        b"INSERT INTO user_state (uid, version, points, updated_at) VALUES ",
-        (b"(%d,%d,%d,%d)" % (user.uid, user.version, user.points, now_ms) for user in users),
-        b" ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at)",
+        b"INSERT INTO user_state (uid, version, points, updated_at, born_version) VALUES ",
+        (b"(%d,%d,%d,%d,%d)" % (user.uid, user.version, user.points, now_ms, user.born_version) for user in users),
+        b" ON DUPLICATE KEY UPDATE version = VALUES(version), points = VALUES(points), updated_at = VALUES(updated_at),"
+        b" born_version = VALUES(born_version)",
     )
     yield from _in_statements(
-        b"INSERT INTO user_task (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision) VALUES ",
+        b"INSERT INTO user_task"
+        b" (uid, task_id, period_key, progress, state, completed_at, claimed_at, revision, granted, taken_back, members) VALUES ",
         (_task_row(quote, user, key) for user in users for key in sorted(user.touched)),
         b" ON DUPLICATE KEY UPDATE progress = VALUES(progress), state = VALUES(state), completed_at = VALUES(completed_at),"
-        b" claimed_at = VALUES(claimed_at), revision = VALUES(revision)",
+        b" claimed_at = VALUES(claimed_at), revision = VALUES(revision), granted = VALUES(granted), taken_back = VALUES(taken_back),"
+        b" members = VALUES(members)",
+    )
+    yield from _in_statements(
+        b"INSERT INTO grant_outbox (grant_id, uid, version, task_id, period_key, tier, points, total, revision, created_ms) VALUES ",
+        (_grant_row(quote, grant, now_ms) for user in users for grant in user.grants),
     )
 
 
@@ -325,7 +379,7 @@ def purge_copy(connection: Connection, generation: int, uid: int, node: str) -> 
 
 def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:
     record = user.tasks[key]
-    return b"(%d,%d,%b,%d,%d,%b,%b,%d)" % (
+    return b"(%d,%d,%b,%d,%d,%b,%b,%d,%d,%d,%b)" % (
         user.uid,
         key[0],
         quote(key[1]),
@@ -334,6 +388,25 @@ def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:
         b"NULL" if record.completed_at is None else b"%d" % record.completed_at,
         b"NULL" if record.claimed_at is None else b"%d" % record.claimed_at,
         record.revision,
+        record.granted,
+        record.taken_back,
+        b"NULL" if record.members is None else b"x'%b'" % record.members.hex().encode(),
+    )
+
+
+def _grant_row(quote: Quote, grant: Grant, now_ms: int) -> bytes:
+    name, uid, version, task, period, tier, points, total, revision = grant
+    return b"(%b,%d,%d,%d,%b,%d,%d,%d,%d,%d)" % (
+        quote(name),
+        uid,
+        version,
+        task,
+        quote(period),
+        tier,
+        points,
+        total,
+        revision,
+        now_ms,
     )
 
 

@@ -22,7 +22,7 @@ from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import DBSvrError, MasterDown, Refused
 from workers.traffic import Row, Traffic
-from workers.write_transaction import DueWrite, Outcome, WriteTransaction
+from workers.write_transaction import DueWrite, Outcome, QuotasLocked, WriteTransaction
 
 TRIES = 3
 """How often a batch that met a deadlock or a lock is tried as it is."""
@@ -30,6 +30,8 @@ TRIES = 3
 LOCKED_RETRY_S = 0.02
 TRAFFIC_AGAIN_S = 10.0
 """After its table was not there, or locked."""
+QUOTA_PATIENCE_S = 1
+"""Another DBSvr holds quotas while it commits. Who has waited so long in vain asks without waiting, until he has had them again."""
 KEPT_ALIVE_EVERY_S = 0.5
 """The server ends a transaction that idles for too long; the open one may have to wait for a slow disk."""
 
@@ -69,6 +71,7 @@ class WriteBatches:
         """For users with a write in the COMMIT."""
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
+        self._quota_patience_s = QUOTA_PATIENCE_S
         for each in self._connections:
             store.wait_for_no_row(each)
 
@@ -182,7 +185,7 @@ class WriteBatches:
         held, self._held = self._held, []
         yield from self._take(held)
         if self._open is not None and self._committing is None:
-            yield from self._commit_open()
+            yield from self._end_open()
 
     def _take(self, due: list[DueWrite]) -> Iterator[Writes]:
         due = self._hold_back(due)
@@ -196,7 +199,7 @@ class WriteBatches:
             yield from self._do_again(error)
             return
         if self._committing is None:
-            yield from self._commit_open()
+            yield from self._end_open()
 
     def _hold_back(self, due: list[DueWrite]) -> list[DueWrite]:
         """Those that may be taken now. A client's writes are applied in his order: not before one of the same user that waits."""
@@ -214,6 +217,35 @@ class WriteBatches:
         busy = self._committing.transaction.connection if self._committing is not None else None
         connection = next(each for each in self._connections if each is not busy)
         return WriteTransaction(connection, self._ownership, self._users, self.generation)
+
+    def _end_open(self) -> Iterator[Writes]:
+        """The quotas that it needs, then its tick and COMMIT. Our own COMMIT has ended by then: it may have held them."""
+        transaction = self._open
+        assert transaction is not None
+        try:
+            self._finish(transaction)
+        except QuotasLocked as error:
+            self._open = None
+            yield from self._alone(self._put_aside(transaction, error))
+        except (StatementRefused, TryAgain, NoRoom) as error:
+            yield from self._do_again(error)
+        else:
+            yield from self._commit_open()
+
+    def _finish(self, transaction: WriteTransaction) -> None:
+        try:
+            transaction.finish(self._quota_patience_s)
+        except QuotasLocked:
+            self._quota_patience_s = 0
+            raise
+        if transaction.has_quotas:
+            self._quota_patience_s = QUOTA_PATIENCE_S
+
+    def _put_aside(self, transaction: WriteTransaction, error: QuotasLocked) -> list[DueWrite]:
+        """The writes that need quotas wait for whoever holds these; the others are left."""
+        self._roll_back(transaction)
+        self._locked += error.waiting
+        return self._not_put_aside(transaction.due)
 
     def _commit_open(self) -> Iterator[Writes]:
         """Take the tick, send COMMIT, and put the answers together while the database is at it."""
@@ -243,21 +275,29 @@ class WriteBatches:
         yield from self._alone(transaction.due, are_new=not isinstance(error, Duplicate))
 
     def _alone(self, due: list[DueWrite], are_new: bool = True) -> Iterator[Writes]:
-        writes = [each.write for each in due]
         try:
             yield from self._try(due, are_new)
         except (StatementRefused, TryAgain) as error:
             # One of them is poisonous, or meets a lock: alone it fails alone, or waits alone.
+            due = self._not_put_aside(due)
+            if not due:
+                return
             if len(due) > 1:
                 half = len(due) // 2
                 yield from self._alone(due[:half], are_new)
                 yield from self._alone(self._not_locked(due[half:]), are_new)
             elif isinstance(error, StatementRefused):
-                yield self._none([], writes, Refused(str(error)))
+                yield self._none([], [each.write for each in due], Refused(str(error)))
             else:
                 self._locked += due
         except NoRoom as error:
+            writes = [each.write for each in self._not_put_aside(due)]
             yield self._none([], writes, MasterDown(f"the master cannot write: {error}"))
+
+    def _not_put_aside(self, due: list[DueWrite]) -> list[DueWrite]:
+        """A try may have left some to wait before it failed."""
+        aside = {each.write.request_id for each in self._locked}
+        return [each for each in due if each.write.request_id not in aside]
 
     def _not_locked(self, due: list[DueWrite]) -> list[DueWrite]:
         locked = {each.write.uid for each in self._locked}
@@ -266,16 +306,21 @@ class WriteBatches:
 
     def _try(self, due: list[DueWrite], are_new: bool) -> Iterator[Writes]:
         """One transaction from its beginning to its end. What it raises says that it was rolled back."""
-        if not due:
-            return
         for attempt in range(TRIES):
+            if not due:
+                return
             transaction = self._begin()
             try:
                 transaction.add(due, are_new)
+                self._finish(transaction)
+            except QuotasLocked as error:
+                due = self._put_aside(transaction, error)
             except Duplicate:
                 # Look, and decide anew. In a new transaction: in this one, ids of ours that went in before the known one would seem
                 # to be known as well.
                 self._roll_back(transaction)
+                if not are_new:
+                    raise  # no event: it will come again
                 are_new = False
             except TryAgain:
                 self._roll_back(transaction)

@@ -2,7 +2,10 @@
 
 Leans on `changes` for what a write does, on `store` for the statements, on `KnownUsers` for who need not be read. What it answers is put
 together while the database is busy with the COMMIT. The order is part of the proof (docs/protocol.md): the segments by a locking read, then
-the users, then what is written, then the tick, awaited alone, then COMMIT.
+the users, then what is written, then the quotas with what waits for them, then the tick, awaited alone, then COMMIT.
+
+A write for which a cap may decide waits, with all later ones of its user, until the transaction is about to end: the quotas are the only
+rows that DBSvrs share, and so they are held for one COMMIT alone.
 """
 
 from __future__ import annotations
@@ -14,14 +17,18 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from workers import store
-from workers.changes import User, apply_changes, clear, encode_results
-from workers.database import Connection
+from workers.changes import apply_changes, clear, encode_results
+from workers.database import Connection, TryAgain
+from workers.grants import GrantsNeeded
 from workers.known_users import KnownUsers
 from workers.messages import SegmentRow, Write, Writes
 from workers.ownership import Ownership, not_owner
-from workers.protocol import BadArgument, NotOwner, decode_changes
+from workers.protocol import BadArgument, NotOwner, OldRules, decode_changes
+from workers.quotas import QuotaKey, QuotasNeeded
 from workers.snapshots import user_snapshot, write_answer
+from workers.steps import CAPPED
 from workers.store import AppliedEvent, Purge
+from workers.users import User
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
 Refusal: TypeAlias = "tuple[int, str, str]"
@@ -32,6 +39,14 @@ class DueWrite(NamedTuple):
 
     write: Write
     expires_at_ms: int
+
+
+class QuotasLocked(TryAgain):
+    """Somebody else holds quotas that `waiting` writes need. The transaction is to be rolled back; the others may be done without them."""
+
+    def __init__(self, sentence: str, waiting: list[DueWrite]) -> None:
+        super().__init__(sentence)
+        self.waiting = waiting
 
 
 class _Applied(NamedTuple):
@@ -64,6 +79,12 @@ class WriteTransaction:
         self.due: list[DueWrite] = []
         """All that were added, also those with which that failed."""
         self.uids: set[int] = set()
+        self.grants = 0
+        self.capped = 0
+        """Changes that a cap has refused, as a whole or in part."""
+        self._are_new = True
+        self._waiting: list[DueWrite] = []
+        self._quotas: dict[QuotaKey, int] | None = None
 
     def add(self, due: Sequence[DueWrite], are_new: bool = True) -> None:
         """Apply these writes, and write down what comes of them.
@@ -73,14 +94,38 @@ class WriteTransaction:
         """
         begins = not self.due
         self.due += due
-        writes = [each.write for each in due]
-        uids = {write.uid for write in writes}
+        self._are_new &= are_new
+        self._take(due, begins)
+
+    def finish(self, patience_s: int) -> None:
+        """Apply those that wait for quotas, once these are locked. Nothing may be added after it: the tick is next.
+
+        Raises QuotasLocked when that takes longer than `patience_s`; else as `add`.
+        """
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        try:
+            locked = store.lock_quotas(self.connection, _quota_keys(waiting), patience_s)
+        except TryAgain as error:
+            raise QuotasLocked(str(error), waiting) from error
+        self._quotas = dict(locked)
+        self._take(waiting, begins=False)
+        store.save_quotas(self.connection, {key: used for key, used in self._quotas.items() if used != locked[key]})
+
+    @property
+    def has_quotas(self) -> bool:
+        return self._quotas is not None
+
+    def _take(self, due: Sequence[DueWrite], begins: bool) -> None:
+        uids = {each.write.uid for each in due}
         if again := uids & self.uids:
             self._fix_snapshots(again)
         self.uids |= uids
         users, owned, purges = self._load(uids, begins)
-        if ours := self._fence(writes, owned):
-            known = {} if are_new else store.load_events(self.connection, ((write.uid, write.event_id) for write in ours))
+        if ours := self._fence(due, owned):
+            events = ((each.write.uid, each.write.event_id) for each in ours)
+            known = {} if self._are_new else store.load_events(self.connection, events)
             self._apply(ours, users, purges, known)
         self._users.keep(users.values())
 
@@ -100,39 +145,54 @@ class WriteTransaction:
             known = store.load(self.connection, instance, known.keys(), begins=False).users
         return loaded.users | known, loaded.owned, loaded.purges
 
-    def _fence(self, writes: Sequence[Write], owned: list[SegmentRow]) -> list[Write]:
+    def _fence(self, due: Sequence[DueWrite], owned: list[SegmentRow]) -> list[DueWrite]:
         """Those whose users we own, which is held so until the transaction ends; the others are refused (INV 12)."""
         rows = [row for row in owned if self._ownership.is_possessed(row)]
         ours = []
-        for write in writes:
+        for each in due:
+            write = each.write
             if any(row.first <= write.uid <= row.last for row in rows):
-                ours.append(write)
+                ours.append(each)
             else:
                 self._refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
         return ours
 
     def _apply(
-        self, writes: list[Write], users: dict[int, User], waiting: dict[int, list[str]], results: dict[tuple[int, str], bytes]
+        self, due: list[DueWrite], users: dict[int, User], waiting: dict[int, list[str]], results: dict[tuple[int, str], bytes]
     ) -> None:
         """`waiting`: of each user the nodes with an earlier purge. `results`: of the events that were applied before."""
         now = time.time_ns() // 1_000_000
         events: list[AppliedEvent] = []
         changed: dict[int, User] = {}
         purges: dict[tuple[int, str], Purge] = {}
-        left = Counter(write.uid for write in writes)
-        for write in writes:
+        left = Counter(each.write.uid for each in due)
+        behind = {each.write.uid for each in self._waiting}
+        for each in due:
+            write = each.write
             user, key = users[write.uid], (write.uid, write.event_id)
+            if user.uid in behind:
+                self._waiting.append(each)
+                continue
             base_version = user.version
             known = results.get(key)
             if known is None:
                 try:
                     result = self._result(user, write, now)
-                except BadArgument as error:
-                    self._refused.append((write.request_id, error.code, str(error)))
+                except QuotasNeeded:
+                    self._waiting.append(each)
+                    behind.add(user.uid)
                     continue
-                results[key] = result
-                events.append(AppliedEvent(write.uid, write.event_id, result))
-                changed[user.uid] = user
+                except (BadArgument, OldRules) as error:
+                    # What was done before is answered as then, whatever would come of it now.
+                    known = store.load_events(self.connection, [key]).get(key)
+                    if known is None:
+                        self._refused.append((write.request_id, error.code, str(error)))
+                        continue
+                    results[key] = known
+                else:
+                    results[key] = result
+                    events.append(AppliedEvent(write.uid, write.event_id, result))
+                    changed[user.uid] = user
             for node in write.nodes:
                 purges[user.uid, node] = Purge(user.uid, user.version, node)
             nodes = write.nodes
@@ -144,9 +204,9 @@ class WriteTransaction:
             self._applied.append(_Applied(write, known is None, results[key], base_version, user, nodes, snapshot))
         self.day = store.day_of(now)
         store.save(self.connection, self._generation, changed.values(), events, purges.values(), now)
-        for user in users.values():
-            user.touched.clear()
-            user.cleared = False
+        for user in changed.values():
+            self.grants += len(user.grants)
+            user.forget_changes()
         self._purges += len(purges)
 
     def _result(self, user: User, write: Write, now_ms: int) -> bytes:
@@ -155,13 +215,19 @@ class WriteTransaction:
             clear(user)
             return b"[]"
         known = len(user.tasks)
-        # The front has checked what it sends.
-        results = apply_changes(user, decode_changes(write.changes), now_ms)
+        changes = decode_changes(write.changes)  # the front has checked them
+        try:
+            results = apply_changes(user, changes, now_ms, self._quotas)
+        except GrantsNeeded:
+            given = store.load_grants(self.connection, user.uid, {change.task for change in changes if change.takes_back})
+            results = apply_changes(user, changes, now_ms, self._quotas, given)
         if (begun := len(user.tasks) - known) > 0:
             self.begun += [task for task, _ in islice(reversed(user.tasks), begun)]  # new ones stand at the end
         for each in results:
             if each.completed_now:
                 self.completed.append(each.task)
+            elif each.refused == CAPPED:
+                self.capped += 1
         return encode_results(results)
 
     def outcomes(self) -> list[Outcome]:
@@ -170,11 +236,17 @@ class WriteTransaction:
 
     def ended(self, tick: int, outcomes: list[Outcome]) -> Writes:
         took_ms = (time.monotonic() - self._began_at) * 1000
-        return Writes(self._generation, tick, took_ms, self._purges, outcomes, self._refused, [])
+        return Writes(self._generation, tick, took_ms, self._purges, outcomes, self._refused, [], self.grants, self.capped)
 
     def forget_users(self) -> None:
         """It was not committed: what is kept of its users is not so."""
         self._users.forget(self.uids)
+
+
+def _quota_keys(due: Sequence[DueWrite]) -> set[QuotaKey]:
+    """All that these writes may ask for; a clear asks for none."""
+    changes = (change for each in due if not each.write.is_clear for change in decode_changes(each.write.changes))
+    return {(change.task, key) for change in changes for key in change.caps}
 
 
 def _outcome(applied: _Applied, generation: int) -> Outcome:

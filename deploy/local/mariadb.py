@@ -51,6 +51,10 @@ SMALL = (
 )
 
 
+GRANT_COLUMNS = "state, attempts, due_ms, settled_ms, error"
+"""Of `grant_outbox`: what the points relay may change. Who earned how much is the DBSvr's alone."""
+
+
 class Account(Protocol):
     """A user name and its password: what `tasksys_site.configuration.Account` has."""
 
@@ -266,8 +270,10 @@ def create_schemas_and_accounts(
 
 
 def grant_on_tables(master: MariaDBServer, accounts: Accounts, user_schema: str = "tasksys_user") -> None:
-    """What needs its table first: the logic side closes purge rows by their ids, and makes one for its own cache node."""
+    """What needs its table first: the logic side closes purge rows by their ids, makes one for its own cache node, and moves grants on."""
     for host in ("127.0.0.1", "localhost"):
+        columns = f"UPDATE ({GRANT_COLUMNS}) ON `{user_schema}`.grant_outbox"
+        master.execute(f"GRANT {columns} TO %s@%s", parameters=(accounts.web.user, host))
         master.execute(f"GRANT INSERT, DELETE ON `{user_schema}`.cache_purge TO %s@%s", parameters=(accounts.web.user, host))
 
 

@@ -26,9 +26,10 @@ the same test passes with the intact product.
 | INV 13 an owner has a lease | `WithoutLease` | test_pair_invariants: an owner that sees no master |
 | INV 13 who takes over waits it out | `WithoutLeaseWait` | test_pair_invariants: the same |
 | INV 13 a takeover raises the floor | `WithoutTakeoverFloor` | test_pair_invariants: an owner killed while replicas lag |
+| a cap's quota is locked, not looked at | `WithoutQuotaLock` | test_caps: 300 users at once |
 
-`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowToSayIdle` and `OftenRebased` break nothing: they
-bring about, every time, what happens seldom, and the product must stand it.
+`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowCommits`, `SlowToSayIdle` and `OftenRebased`
+break nothing: they bring about, every time, what happens seldom, and the product must stand it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from tests.consistency.pair_doubles import (
     stops_after_loading,
     without_lease,
     without_lease_wait,
+    without_quota_lock,
     without_takeover_floor,
 )
 from workers.messages import Frame, Idle, Write, Writes
@@ -319,6 +321,19 @@ def stops_in_transaction() -> None:
     store.send_commit = stopping
 
 
+def slow_commits() -> None:
+    """Not broken: every COMMIT takes a while longer."""
+    from workers import store
+
+    send_commit = store.send_commit
+
+    def slow(*rest: Any) -> None:
+        time.sleep(0.1)
+        send_commit(*rest)
+
+    store.send_commit = slow
+
+
 # --- a replica's worker
 
 
@@ -393,6 +408,7 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (withheld_outcomes, (MASTER_WORKER,)),
     (stops_before_writing, (MASTER_WORKER,)),
     (stops_in_transaction, (MASTER_WORKER,)),
+    (slow_commits, (MASTER_WORKER,)),
     (trusts_the_type, (REPLICA_WORKER,)),
     (off_by_one, (REPLICA_WORKER,)),
     (slow_to_say_idle, (MASTER_WORKER, REPLICA_WORKER)),
@@ -400,6 +416,7 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (plain_fence, (MASTER_WORKER,)),
     (no_fence, (MASTER_WORKER,)),
     (stops_after_loading, (MASTER_WORKER,)),
+    (without_quota_lock, (MASTER_WORKER,)),
     (without_lease, (FRONT, MASTER_WORKER)),
     (without_lease_wait, (MASTER_WORKER,)),
     (without_takeover_floor, (FRONT,)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Any
 
 from workers.ownership import Ownership
@@ -23,6 +24,18 @@ def no_fence() -> None:
     from workers.write_transaction import WriteTransaction
 
     WriteTransaction._fence = lambda self, writes, owned: list(writes)  # type: ignore[method-assign]
+
+
+def without_quota_lock() -> None:
+    """What all users have used of a cap is looked at, and not held; the look is a while ago when it decides."""
+    from workers import store
+
+    def look(connection: Any, keys: Any, patience_s: int) -> dict[Any, int]:
+        rows = connection.rows("SELECT task_id, period_key, used FROM task_quota")
+        time.sleep(0.3)
+        return dict.fromkeys(keys, 0) | {(task, key): used for task, key, used in rows}
+
+    store.lock_quotas = look
 
 
 def without_lease() -> None:

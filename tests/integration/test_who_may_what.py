@@ -18,6 +18,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from apps.tasks.people.roles import (
     ADD_DRAFT,
     CHANGE_DRAFT,
+    CHANGE_POINTS,
     DELETE_DRAFT,
     EXPLAIN_USER,
     KILL_TASK,
@@ -27,6 +28,7 @@ from apps.tasks.people.roles import (
     ROLES,
     VIEW_AUDIT,
     VIEW_DRAFT,
+    VIEW_POINTS,
     VIEW_REVISION,
     VIEW_TASK,
 )
@@ -76,6 +78,14 @@ PAGES: dict[str, Page] = {
     "cache:nodes": look(OPERATOR),
     "cache:add": do(ADMINISTRATOR),
     "cache:change": both(ADMINISTRATOR),
+    # Points
+    "tasks-points": look(VIEW_POINTS),
+    "tasks-points-pause": do(CHANGE_POINTS),
+    "tasks-points-rate": do(CHANGE_POINTS),
+    "tasks-points-grants": look(VIEW_POINTS),
+    "tasks-points-resend": do(CHANGE_POINTS),
+    "tasks-points-days": look(VIEW_POINTS),
+    "tasks-points-compare": do(CHANGE_POINTS),
     # Replica diff
     "diff:runs": look(OPERATOR),
     "diff:runs-now": look(OPERATOR),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ from workers import segment_rows, store
 from workers.database import Connection, DatabaseGone, StatementRefused
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
-from workers.protocol import decode_write_answer
+from workers.protocol import Change, WriteAnswer, decode_write_answer, encode
 from workers.timelines import Known
 from workers.traffic import Traffic
-from workers.write_batches import WriteBatches
+from workers.write_batches import QUOTA_PATIENCE_S, WriteBatches
 from workers.write_transaction import DueWrite
 
 CHANGES = b'[{"task":1,"period":"once","op":"add","value":1}]'
@@ -230,3 +231,104 @@ def test_a_refused_tick_refuses_no_write(batches: WriteBatches, monkeypatch: pyt
 
     with pytest.raises(DatabaseGone):
         list(batches.write([write(1, 6_100_000_110, new_event_id())], time.monotonic()))
+
+
+def capped(number: int, uid: int, event_id: str, limit: int = 2) -> DueWrite:
+    changes = encode(
+        [Change(task=1, period="once", op="add", value=1), Change(task=2, period="once", op="complete", caps={"total": limit})]
+    )
+    return DueWrite(Write(number, uid, event_id, changes, False, []), NEVER_MS)
+
+
+def answers_by_number(frames: list[Writes]) -> dict[int, WriteAnswer]:
+    return {number: decode_write_answer(answer) for frame in frames for number, _, answer in frame.outcomes}
+
+
+def test_a_write_for_which_a_cap_may_decide_comes_last_with_all_later_ones_of_its_user(
+    batches: WriteBatches, connection: Connection
+) -> None:
+    uid, known = 6_100_000_200, new_event_id()
+    due = [write(1, uid, new_event_id()), capped(2, uid, known), write(3, uid, new_event_id()), capped(4, uid, known)]
+    due += [capped(number, uid + number, new_event_id()) for number in (5, 6)]
+
+    (frame,) = committed(batches, [*due, write(7, uid + 7, new_event_id())])
+
+    answers = answers_by_number([frame])
+    assert [number for number, _, _ in frame.outcomes] == [1, 7, 2, 3, 4, 5, 6]
+    assert [answers[number].base_version for number in (1, 2, 3, 4)] == [0, 1, 2, 3]
+    assert [answers[number].snapshot.tasks[0].progress for number in (1, 2, 3, 4)] == [1, 2, 3, 3]
+    assert [answers[number].applied for number in (3, 4)] == [True, False]
+    assert answers[4].results == answers[2].results
+    refused = {number: answers[number].results[1].refused for number in (2, 5, 6)}
+    assert list(refused.values()).count("capped") == 1
+    assert frame.capped == 1
+    assert connection.execute("SELECT task_id, period_key, used FROM task_quota") == [(2, "total", 2)]
+    (repeated,) = committed(batches, [capped(8, uid, known)])
+    assert decode_write_answer(repeated.outcomes[0][2]).results == answers[2].results
+
+
+def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(batches: WriteBatches, connections: list[Connection]) -> None:
+    uid = 6_100_000_210
+    connections[2].execute("BEGIN")
+    store.lock_quotas(connections[2], [(2, "total")], 0)
+
+    due = [capped(1, uid, new_event_id()), write(2, uid, new_event_id()), write(3, uid + 1, new_event_id())]
+    frames = committed(batches, due)
+    assert answers_by_number(frames).keys() == {3}
+    began = time.monotonic()
+    frames = committed(batches, [write(4, uid + 2, new_event_id()), capped(5, uid + 3, new_event_id())])
+    assert answers_by_number(frames).keys() == {4}
+    assert time.monotonic() - began < QUOTA_PATIENCE_S, "who has waited once in vain does not hold up the others again"
+
+    connections[2].execute("COMMIT")
+    frames = []
+
+    def are_done() -> bool:
+        frames.extend(committed(batches, []))
+        return answers_by_number(frames).keys() == {1, 2, 5}
+
+    eventually(are_done)
+    answers = answers_by_number(frames)
+    assert (answers[1].base_version, answers[2].base_version) == (0, 1)
+    assert connections[2].execute("SELECT used FROM task_quota") == [(2,)]
+
+
+def test_a_user_comes_back_from_the_database_as_he_was_kept_in_memory(batches: WriteBatches, connection: Connection) -> None:
+    uid = 6_100_000_220
+    rules: dict[str, Any] = {"target": 4, "tiers": ((2, 5), (4, 6)), "revision": 3}
+    events = [[Change(task=1, period="once", op="distinct", member=name, **rules)] for name in ("'", "\\", "朋友", "'")]
+    events += [[Change(task=1, period="once", op="revert", mode="distinct", member=each, takes_back=True, **rules)] for each in "'\\"]
+    for event in events:
+        committed(batches, [DueWrite(Write(1, uid, new_event_id(), encode(event), False, []), NEVER_MS)])
+
+    (kept,) = batches._users.take([uid]).values()
+    (loaded,) = store.load(connection, "a", [uid]).users.values()
+
+    assert kept == loaded
+    record = loaded.tasks[1, "once"]
+    assert (record.progress, record.granted, record.taken_back, len(record.members or b"")) == (1, 0, 1, 8)
+    rows = connection.execute("SELECT grant_id, version, points, total, revision, state FROM grant_outbox WHERE uid = %s", (uid,))
+    assert rows == [(f"{uid}:1:once:1", 2, 5, 5, 3, 0), (f"{uid}:1:once:1~back", 6, -5, 0, 3, 0)]
+    assert (kept.points, kept.member_bytes) == (0, 8)
+
+    batches._users.keep([kept])
+    (frame,) = committed(batches, [DueWrite(Write(2, uid, new_event_id(), b"", True, []), NEVER_MS)])
+    assert decode_write_answer(frame.outcomes[0][2]).snapshot.tasks == []
+    assert connection.execute("SELECT COUNT(*) FROM grant_outbox WHERE uid = %s", (uid,)) == [(0,)]
+    assert store.load(connection, "a", [uid]).users == batches._users.take([uid])
+
+
+def test_a_grant_that_is_there_already_is_refused_with_its_write_alone(batches: WriteBatches, connection: Connection) -> None:
+    """It cannot be: but should it, neither are others held up, nor is it given twice."""
+    uid = 6_100_000_230
+    connection.execute(
+        "INSERT INTO grant_outbox (grant_id, uid, version, task_id, period_key, tier, points, total, revision, created_ms)"
+        " VALUES (%s, %s, 1, 2, 'once', 0, 5, 5, 0, 0)",
+        (f"{uid}:2:once:0", uid),
+    )
+    twice = encode([Change(task=2, period="once", op="complete", points=5)])
+
+    frames = committed(batches, [DueWrite(Write(1, uid, new_event_id(), twice, False, []), NEVER_MS), write(2, uid + 1, new_event_id())])
+
+    assert answers_by_number(frames).keys() == {2}
+    assert [(number, code) for frame in frames for number, code, _ in frame.refused] == [(1, "REFUSED")]

@@ -15,7 +15,7 @@ from workers.protocol import MasterDown, Snapshot, WriteAnswer, decode_snapshot,
 NODE = "node-1"
 
 
-def change(task: int = 1, op: str = "add", value: int = 1, period: str = "once", **more: int) -> dict[str, Any]:
+def change(task: int = 1, op: str = "add", value: int = 1, period: str = "once", **more: Any) -> dict[str, Any]:
     return {"task": task, "period": period, "op": op, "value": value, **more}
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.changes import Record, User, apply_changes, clear, decode_results, encode_results
+from workers.changes import apply_changes, clear, decode_results, encode_results
 from workers.protocol import COMPLETED, IN_PROGRESS, MAX_VALUE, BadArgument, Change
+from workers.users import Record, User
 
 NOW = 1_800_000_000_000
 KEY = (1, "once")

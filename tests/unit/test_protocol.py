@@ -10,6 +10,7 @@ from workers.protocol import (
     MAX_CHANGES_BYTES,
     BadArgument,
     NotOwner,
+    OldRules,
     Overloaded,
     TimedOut,
     TooBig,
@@ -67,6 +68,26 @@ def test_bad_node_names_are_refused(text: bytes) -> None:
         (one(value=1.5), "changes:"),
         (one(revision=-1), r"changes\[0\].revision"),
         (one(colour="red"), "unknown field"),
+        (one(op="distinct"), r"changes\[0\].member must be 1 to 128"),
+        (one(op="distinct", member="x" * 129), r"changes\[0\].member must be"),
+        (one(op="distinct", member="a\nb"), r"changes\[0\].member must be"),
+        (one(member="x"), r"changes\[0\].member is of distinct alone"),
+        (one(mode="add"), r"changes\[0\].mode is of a revert"),
+        (one(op="revert"), r"changes\[0\].mode must be one of"),
+        (one(op="revert", mode="distinct"), r"changes\[0\].member must be"),
+        (one(op="revert", mode="add", member="x"), r"changes\[0\].member is of"),
+        (one(tiers=[[3, 1], [3, 2]], target=3), r"changes\[0\].tiers\[1\] must have a target above 3"),
+        (one(tiers=[[0, 1]]), r"changes\[0\].tiers\[0\]"),
+        (one(tiers=[[3, -1]], target=3), r"changes\[0\].tiers\[0\] must have points"),
+        (one(tiers=[[3, 1]], target=4), r"changes\[0\].target must be that of the last tier, 3"),
+        (one(tiers=[[each, 0] for each in range(1, 102)], target=101), r"changes\[0\].tiers must be at most 100"),
+        (one(tiers=[[3]], target=3), "changes:"),
+        (one(caps={f"k{each}": 1 for each in range(9)}), r"changes\[0\].caps must be at most 8"),
+        (one(caps={"a b": 1}), r"changes\[0\].caps must have keys"),
+        (one(caps={"total": -1}), r"changes\[0\].caps must have limits"),
+        (one(excludes=[[2, "once"]] * 101), r"changes\[0\].excludes must be at most 100"),
+        (one(excludes=[[0, "once"]]), r"changes\[0\].excludes must be of"),
+        (one(excludes=[[2, "a b"]]), r"changes\[0\].excludes must be of"),
         (b'[{"task":1}]', "missing required field"),
         (b"\xff\xfe", "changes:"),
     ],
@@ -74,6 +95,21 @@ def test_bad_node_names_are_refused(text: bytes) -> None:
 def test_bad_changes_are_refused_with_a_sentence_that_names_the_place(body: bytes, words: str) -> None:
     with pytest.raises(BadArgument, match=words):
         parse_changes(body)
+
+
+def test_a_change_may_carry_all_the_rules_that_decide_about_it() -> None:
+    rules = {"target": 9, "tiers": [[3, 10], [9, 0]], "by_claim": True, "caps": {"total": 3, "points": 0, "2026-11-30": 1}, "revision": 4}
+    (change,) = parse_changes(one(op="distinct", member="朋友 7", excludes=[[2, "once"]], needs_record=True, **rules))
+
+    assert (change.tiers, change.caps["total"], change.excludes) == (((3, 10), (9, 0)), 3, ((2, "once"),))
+    assert parse_changes(one(op="revert", mode="distinct", member="x", takes_back=True))[0].takes_back
+
+
+def test_old_rules_say_the_revision_that_is_needed() -> None:
+    heard = error_from_wire("OLDRULES 7 is the revision of the record of task 1; the write was decided by 6")
+
+    assert isinstance(heard, OldRules)
+    assert (heard.revision, heard.retryable, OldRules().revision) == (7, False, 0)
 
 
 def test_too_many_and_too_big_changes_are_refused() -> None:

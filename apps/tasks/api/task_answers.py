@@ -11,6 +11,7 @@ from django.utils import translation
 
 from apps.tasks.api.reason_words import reason_text
 from apps.tasks.config.documents import Task, Text
+from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.eligibility import CapsLeft
 from apps.tasks.evaluation.explanation import Check, Explanation
@@ -47,9 +48,10 @@ class ClaimableAnswer(msgspec.Struct, frozen=True):
     until: datetime | None
 
 
-class TaskAnswer(msgspec.Struct, frozen=True):
+class TaskWords(msgspec.Struct, frozen=True):
+    """The first part of a task's answer: what is the same for all users, in one language."""
+
     code: str
-    kind: str
     name: str
     description: str
     button: str
@@ -58,22 +60,28 @@ class TaskAnswer(msgspec.Struct, frozen=True):
     icon: str
     weight: int
     tags: tuple[str, ...]
+    starts_at: datetime
+    ends_at: datetime | None
+
+
+class TaskStanding(msgspec.Struct, frozen=True, gc=False):
+    """The second part: how far this user is, by the rules that hold for him."""
+
+    kind: str
     state: str
     accepted: bool
     period: str
     progress: int
     target: int
     points: int
-    tiers: list[TierAnswer]
+    tiers: list[TierAnswer] | tuple[()]
     streak: StreakAnswer | None
-    starts_at: datetime
-    ends_at: datetime | None
     resets_at: datetime | None
     completed_at: datetime | None
     claimed_at: datetime | None
     claim_until: datetime | None
-    still_claimable: list[ClaimableAnswer]
-    reasons: list[ReasonAnswer]
+    still_claimable: list[ClaimableAnswer] | tuple[()]
+    reasons: list[ReasonAnswer] | tuple[()]
 
 
 class ExplainedTask(msgspec.Struct, frozen=True):
@@ -100,7 +108,11 @@ NO_TEXT = Text(name="")
 
 def text_of(task: Task) -> Text:
     """In the language that is active, else in the installation's, else in any. A task without a text goes by its code."""
-    language = (translation.get_language() or "").lower()
+    return _text_in(translation.get_language() or "", task)
+
+
+def _text_in(language: str, task: Task) -> Text:
+    language = language.lower()
     texts = task.texts
     for each in (language, language.partition("-")[0], settings.LANGUAGE_CODE):
         if each in texts:
@@ -108,12 +120,44 @@ def text_of(task: Task) -> Text:
     return texts[min(texts)] if texts else msgspec.structs.replace(NO_TEXT, name=task.code)
 
 
-def task_answer(decision: Decision, with_values: bool) -> TaskAnswer:
-    task = decision.task
-    document, text = task.document, text_of(task.document)
-    return TaskAnswer(
+_encode = msgspec.json.Encoder().encode
+
+
+def task_answer(decision: Decision, with_values: bool, language: str | None = None) -> msgspec.Raw:
+    """One object of both parts, encoded. `language`: that of texts; the active one without it.
+
+    The first part is encoded once per task and language, and kept with the task as long as its revision lives.
+    """
+    task, rules, period = decision.task, decision.rules, decision.period
+    language = language or translation.get_language() or ""
+    words = task.words.get(language)
+    if words is None:
+        words = task.words[language] = _words(task, language)
+    standing = TaskStanding(
+        rules.rules.kind,
+        decision.status,
+        decision.is_accepted,
+        period.key,
+        decision.progress,
+        rules.target,
+        decision.points,
+        [TierAnswer(tier.target, tier.points, tier.target <= decision.progress) for tier in rules.rules.tiers] if rules.rules.tiers else (),
+        None if decision.streak is None else _streak(decision),
+        period.resets_at,
+        _moment(decision.completed_at),
+        _moment(decision.claimed_at),
+        decision.claim_until,
+        [ClaimableAnswer(it.period.key, it.points, it.until) for it in decision.still_claimable] if decision.still_claimable else (),
+        [reason_answer(reason, with_values) for reason in decision.reasons] if decision.reasons else (),
+    )
+    return msgspec.Raw(words + _encode(standing)[1:])
+
+
+def _words(task: LiveTask, language: str) -> bytes:
+    """Without the closing brace: the standing follows."""
+    document, text = task.document, _text_in(language, task.document)
+    words = TaskWords(
         code=task.code,
-        kind=decision.rules.rules.kind,
         name=text.name,
         description=text.description,
         button=text.button,
@@ -122,23 +166,10 @@ def task_answer(decision: Decision, with_values: bool) -> TaskAnswer:
         icon=document.icon,
         weight=document.weight,
         tags=document.tags,
-        state=decision.status,
-        accepted=decision.is_accepted,
-        period=decision.period.key,
-        progress=decision.progress,
-        target=decision.target,
-        points=decision.points,
-        tiers=[TierAnswer(tier.target, tier.points, tier.target <= decision.progress) for tier in decision.rules.rules.tiers],
-        streak=_streak(decision),
         starts_at=document.starts_at,
         ends_at=document.ends_at,
-        resets_at=decision.period.resets_at,
-        completed_at=_moment(decision.completed_at),
-        claimed_at=_moment(decision.claimed_at),
-        claim_until=decision.claim_until,
-        still_claimable=[ClaimableAnswer(each.period.key, each.points, each.until) for each in decision.still_claimable],
-        reasons=[reason_answer(reason, with_values) for reason in decision.reasons],
     )
+    return _encode(words)[:-1] + b","
 
 
 def reason_answer(reason: Reason, with_values: bool = True) -> ReasonAnswer:

@@ -21,16 +21,18 @@ REVIEW_DRAFT = "tasks.review_draft"
 PUBLISH_DRAFT = "tasks.publish_draft"
 KILL_TASK = "tasks.kill_task"
 EXPLAIN_USER = "tasks.explain_user"
+VIEW_POINTS = "tasks.view_pointsprovider"
+CHANGE_POINTS = "tasks.change_pointsprovider"
 REPAIR_REPLICA = "dbsvr.repair_replica"
 
-_LOOK = frozenset({VIEW_TASK, VIEW_DRAFT, VIEW_REVISION})
+_LOOK = frozenset({VIEW_TASK, VIEW_DRAFT, VIEW_REVISION, VIEW_POINTS})
 _LOOK_AND_AUDIT = _LOOK | {VIEW_AUDIT}
 
 ROLES: dict[str, frozenset[str]] = {
     VIEWER: _LOOK_AND_AUDIT,
     EDITOR: _LOOK_AND_AUDIT | {ADD_DRAFT, CHANGE_DRAFT, DELETE_DRAFT, EXPLAIN_USER},
     REVIEWER: _LOOK_AND_AUDIT | {REVIEW_DRAFT, EXPLAIN_USER},
-    PUBLISHER: _LOOK_AND_AUDIT | {PUBLISH_DRAFT, KILL_TASK, EXPLAIN_USER},
+    PUBLISHER: _LOOK_AND_AUDIT | {PUBLISH_DRAFT, KILL_TASK, EXPLAIN_USER, CHANGE_POINTS},
     # Who answers users' questions looks at one user, and at what is published; the audit log names colleagues and their addresses.
     SUPPORT: _LOOK | {EXPLAIN_USER},
     # Who looks after the databases writes users' rows again as the master has them, and decides nothing about tasks.

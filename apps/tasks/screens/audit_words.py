@@ -40,6 +40,10 @@ ACTIONS = {
     "password": _("changed a password"),
     "rights": _("changed rights"),
     "account_deleted": _("deleted an account"),
+    "points_pause": _("paused the delivery of points"),
+    "points_resume": _("resumed the delivery of points"),
+    "points_rate": _("changed how fast points are delivered"),
+    "points_resend": _("sent grants again"),
 }
 
 KINDS = {
@@ -52,4 +56,5 @@ KINDS = {
     "difference": _("difference"),
     "account": _("account"),
     "group": _("role"),
+    "points": _("points"),
 }
