@@ -272,6 +272,7 @@ def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(
 ) -> None:
     uid, patience_s = 6_100_000_210, 2.0
     monkeypatch.setattr(batches, "_quota_patience_s", patience_s)
+    connections[2].execute("SET SESSION idle_transaction_timeout = 0")
     connections[2].execute("BEGIN")
     store.lock_quotas(connections[2], [(2, "total")], 0)
 
