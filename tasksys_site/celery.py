@@ -13,6 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tasksys_site.settings")
 
 # Celery reads the variable when it is imported.
 from celery import Celery
+from celery.schedules import crontab
 
 from tasksys_site.configuration import in_project, load
 
@@ -22,7 +23,13 @@ PURGE_NOW, SWEEP, PURGE_NODE, PURGE_EVERYWHERE, PROBE_NODES, CHECK_COPIES, DELET
     f"apps.cachesync.tasks.{name}"
     for name in ("purge_now", "sweep", "purge_node", "purge_everywhere", "probe_nodes", "check_copies", "delete_old_checks")
 )
+DIFF_WORK, DIFF_RECHECK, DIFF_SCHEDULE, DIFF_DELETE_OLD = (
+    f"apps.dbsvr.diff.{name}" for name in ("work", "recheck", "schedule", "delete_old")
+)
 FIRE_DUE = "apps.tasks.tasks.fire_due"
+DELIVER_POINTS, RECONCILE_POINTS, DELETE_OLD_DRAINS = (
+    f"apps.tasks.points.tasks.{name}" for name in ("deliver", "reconcile_days", "delete_old_drains")
+)
 
 configuration = load()
 _timeouts = {"socket_timeout": 1.0, "socket_connect_timeout": 1.0, "retry_on_timeout": False}
@@ -42,7 +49,11 @@ app.conf.update(
     timezone="UTC",
     task_default_queue="sample",
     task_routes={
+        # Comparing replicas takes its time: a worker of its own. Before the pattern that would take it, too.
+        "apps.dbsvr.diff.*": {"queue": "diff"},
         "apps.dbsvr.*": {"queue": "sample"},
+        # Points wait for another system, which may be slow: they have a worker of their own.
+        "apps.tasks.points.*": {"queue": "points"},
         "apps.tasks.*": {"queue": "sample"},
         CHECK_COPIES: {"queue": "sample"},
         DELETE_OLD_CHECKS: {"queue": "sample"},
@@ -59,6 +70,11 @@ app.conf.update(
         "probe-cache-nodes": {"task": PROBE_NODES, "schedule": 1.0, "options": {"expires": 2}},
         "check-copies": {"task": CHECK_COPIES, "schedule": 1.0, "options": {"expires": 2}},
         "fire-due-drafts": {"task": FIRE_DUE, "schedule": 1.0, "options": {"expires": 2}},
+        "deliver-points": {"task": DELIVER_POINTS, "schedule": 1.0, "options": {"expires": 2}},
+        "reconcile-points": {"task": RECONCILE_POINTS, "schedule": crontab(hour=1, minute=7), "options": {"expires": 3600}},
+        "delete-old-drains": {"task": DELETE_OLD_DRAINS, "schedule": 300.0, "options": {"expires": 280}},
+        "diff-schedule": {"task": DIFF_SCHEDULE, "schedule": 5.0, "options": {"expires": 5}},
+        "delete-old-diffs": {"task": DIFF_DELETE_OLD, "schedule": 3600.0, "options": {"expires": 3000}},
         "delete-old-checks": {"task": DELETE_OLD_CHECKS, "schedule": 300.0, "options": {"expires": 280}},
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
     },
@@ -69,4 +85,4 @@ if configuration.canary.users:
         "schedule": float(configuration.canary.every_s),
         "options": {"expires": configuration.canary.every_s - 1},
     }
-app.autodiscover_tasks(["apps.dbsvr", "apps.cachesync", "apps.tasks"])
+app.autodiscover_tasks(["apps.dbsvr", "apps.cachesync", "apps.tasks", "apps.tasks.points"])

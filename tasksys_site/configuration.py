@@ -79,6 +79,9 @@ class Accounts(Section):
     workers: Account = Account(user="tasksys_workers", password_file=Path("var/secrets/workers"))
     web: Account = Account(user="tasksys_web", password_file=Path("var/secrets/web"))
     reading: Account = Account(user="tasksys_reading", password_file=Path("var/secrets/reading"))
+    repair: Account = Account(user="tasksys_repair", password_file=Path("var/secrets/repair"))
+    """With which a DBSvr mends rows of a replica; it alone has BINLOG ADMIN. Where it does not exist, a repair is refused, and says what to
+    grant (docs/replica-diff.md)."""
 
 
 class Replica(Section):
@@ -315,6 +318,33 @@ class Profiles(Section):
     batch: int = Field(100, ge=1, le=500)
 
 
+class Reference(Section):
+    """The reference servers that the local stack starts, and uses where `points.url` or `profiles.url` is empty."""
+
+    points_port: int = Field(7501, ge=0, le=65535)
+    """0: none is started."""
+    profiles_port: int = Field(7502, ge=0, le=65535)
+
+
+class Diff(Section):
+    """Comparing the replicas with the master."""
+
+    nightly_at: str = Field("03:00", pattern=r"^(([01]\d|2[0-3]):[0-5]\d)?$")
+    """When the nightly samples begin, UTC; empty: never."""
+    sample_percent: float = Field(10, gt=0, le=100)
+    """Of each table's rows a night; the next night goes on where this one ended."""
+    budget_ms: int = Field(500, ge=20)
+    """What one chunk may cost each server."""
+    max_lag_ms: int = Field(60_000, ge=100)
+    """While the replica is further behind, a run waits."""
+    max_queue: int = Field(500, ge=1)
+    """While more requests wait in a DBSvr, a run waits."""
+    stands_after_s: int = Field(10, ge=1)
+    """A replica whose tick has not moved for so long, while the master's has, stands still: the run stops and says so."""
+    hold_above: int = Field(0, ge=0)
+    """With more differing rows than this on a replica, no DBSvr uses it until none is known to differ, or it is released; 0: never."""
+
+
 class Canary(Section):
     """The reserved users whom the canary writes and reads, to see the promises kept."""
 
@@ -346,6 +376,8 @@ class Configuration(BaseSettings):
     web: Web = Web()
     points: Points = Points()
     profiles: Profiles = Profiles()
+    reference: Reference = Reference()
+    diff: Diff = Diff()
     canary: Canary = Canary()
 
     @classmethod

@@ -9,8 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Mapping
+from contextvars import ContextVar
 from datetime import datetime, timezone
 from typing import Any
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+"""Of the request that this thread answers; every line that it causes carries it."""
 
 _PLAIN = re.compile(r"^[^\s\"=]+$")
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -22,20 +27,20 @@ class KeyValueFormatter(logging.Formatter):
     """A line of time, level, logger, quoted message and the facts given by `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        moment = datetime.fromtimestamp(record.created, timezone.utc)
-        parts = [
-            moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z",
-            record.levelname.lower(),
-            record.name,
-            _quote(record.getMessage()),
-        ]
-        for name, value in vars(record).items():
-            if name not in _OWN_ATTRIBUTES and name not in _NOT_WORTH_A_WORD:
-                parts.append(f"{name}={_value(value)}")
-        line = " ".join(parts)
+        facts = {name: each for name, each in vars(record).items() if name not in _OWN_ATTRIBUTES and name not in _NOT_WORTH_A_WORD}
+        if (request := request_id.get()) and "request_id" not in facts:
+            facts["request_id"] = request
+        line = line_of(record.created, record.levelname.lower(), record.name, record.getMessage(), facts)
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return line
+
+
+def line_of(at: float, level: str, logger: str, message: str, facts: Mapping[str, Any]) -> str:
+    """`at`: seconds since 1970."""
+    moment = datetime.fromtimestamp(at, timezone.utc)
+    start = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z {level} {logger} {_quote(message)}"
+    return " ".join([start, *(f"{name}={_value(value)}" for name, value in facts.items())])
 
 
 def _value(value: Any) -> str:

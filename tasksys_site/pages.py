@@ -24,11 +24,13 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """This web process answers, and says which published tasks it uses. It asks nobody: whether the databases answer is the console's
-    to say."""
+    """This web process answers, and says which published tasks it uses, and how it finds the profile system. It asks nobody: whether the
+    databases answer is the console's to say."""
     from apps.tasks.live_bundle import live_bundle
+    from apps.tasks.profiles import state_in_words
 
-    return HttpResponse(f"ok\npublished tasks: {live_bundle.state}\n", content_type="text/plain; charset=utf-8")
+    text = f"ok\npublished tasks: {live_bundle.state}\nprofile system: {state_in_words()}\n"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

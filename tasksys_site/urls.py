@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from apps.tasks.api.documentation import ApiDocumentation, ApiSchema
-from apps.tasks.api.views import NoSuchEndpoint
+from apps.tasks.api.views import no_such_endpoint
 from apps.tasks.people.views import change_own_password, choose_language, operator_settings
 from tasksys_site.pages import favicon, healthz, home
 
@@ -23,8 +23,9 @@ urlpatterns = [
     path("api/v1/", include("apps.tasks.api.urls")),
     path("api/schema/", ApiSchema.as_view(), name="schema"),
     path("api/docs/", ApiDocumentation.as_view(), name="api-docs"),
-    re_path(r"^api/", NoSuchEndpoint.as_view()),
+    re_path(r"^api/", no_such_endpoint),
     path("console/cache/", include("apps.cachesync.console.urls")),
+    path("console/diff/", include("apps.dbsvr.console.diff.urls")),
     path("console/", include("apps.dbsvr.console.urls")),
 ]
 

@@ -29,6 +29,13 @@ def main(arguments: list[str] | None = None) -> int:
     rebuilding = processes.add_parser("rebuilt", help="say that a replica, refused for what it holds, was rebuilt from the master")
     rebuilding.add_argument("replica", help="which replica, as named in databases.replicas")
     rebuilding.add_argument("--instance", required=True, help="which DBSvr, as named in dbsvr.instances")
+    holding = processes.add_parser("hold", help="let no DBSvr use a replica until it is released")
+    holding.add_argument("replica", help="which replica, as named in databases.replicas")
+    holding.add_argument("reason", help="why: operators see it on every page about the replica")
+    releasing = processes.add_parser("release", help="let the DBSvrs use a held replica again")
+    releasing.add_argument("replica", help="which replica, as named in databases.replicas")
+    for each in (holding, releasing):
+        each.add_argument("--by", default="", help="who says so; you, unless told otherwise")
     segments = processes.add_parser("segments", help="show who owns which users; `segments apply` makes it as configured")
     segments.add_argument("apply", nargs="?", choices=["apply"])
     moving = processes.add_parser("move", help="let another DBSvr own a segment")
@@ -37,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         configuration = load()
-        if chosen.process in ("adopt", "rebuilt", "segments", "move"):
+        if chosen.process in ("adopt", "rebuilt", "hold", "release", "segments", "move"):
             return _operate(chosen, configuration)
         if chosen.process == "check":
             from workers.check import check
@@ -51,12 +58,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _operate(chosen: argparse.Namespace, configuration: Configuration) -> Exit:
+    import getpass
+
     from workers import operate
 
     if chosen.process == "adopt":
         return operate.adopt(configuration, chosen.endpoint, sys.stdout)
     if chosen.process == "rebuilt":
         return operate.rebuilt(configuration, chosen.instance, chosen.replica, sys.stdout)
+    if chosen.process == "hold":
+        return operate.hold(configuration, chosen.replica, chosen.by or getpass.getuser(), chosen.reason, sys.stdout)
+    if chosen.process == "release":
+        return operate.release(configuration, chosen.replica, chosen.by or getpass.getuser(), sys.stdout)
     if chosen.process == "move":
         return operate.move(configuration, chosen.segment, chosen.to, sys.stdout)
     return operate.apply_segments(configuration, sys.stdout) if chosen.apply else operate.show_segments(configuration, sys.stdout)

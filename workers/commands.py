@@ -25,6 +25,7 @@ from workers.protocol import (
     parse_event_id,
     parse_known_revision,
     parse_node,
+    parse_repair,
     parse_uid,
 )
 from workers.requests import CLEAR, FINISH, Gather
@@ -32,6 +33,7 @@ from workers.requests import CLEAR, FINISH, Gather
 Words: TypeAlias = "list[bytes]"
 Command: TypeAlias = Callable[["Commands", Client, Words, float], None]
 LONGEST_BLOCK_MS = 60_000
+LONGEST_NAME, LONGEST_REASON = 150, 200
 BEFORE_AUTH = (b"AUTH", b"HELLO", b"QUIT")
 
 
@@ -121,6 +123,14 @@ class Commands:
         uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
         self._dispatch.accept_write(client, CLEAR, uid, node, event_id, b"", now)
 
+    def _repair(self, client: Client, words: Words, now: float) -> None:
+        """For operators: one row again as it is on the master, in its turn among the writes."""
+        if len(words) != 5:
+            raise BadArgument("usage: TASK.REPAIR uid node event_id order")
+        uid, node, event_id = parse_uid(words[1]), parse_node(words[2]), parse_event_id(words[3])
+        parse_repair(words[4])
+        self._dispatch.accept_write(client, FINISH, uid, node, event_id, words[4], now, is_repair=True)
+
     def _stats(self, client: Client, words: Words, now: float) -> None:
         client.pending.append(bulk(msgspec.json.encode(stats(self._dispatch, self.connections, now))))
 
@@ -182,6 +192,20 @@ class Commands:
         if name not in replicas:
             raise BadArgument(f"no replica named {name!r} (there are: {', '.join(replicas) or 'none'})")
         client.pending.append(b":%d\r\n" % self._dispatch.time.accept_rebuilt(name))
+
+    def _hold(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 4:
+            raise BadArgument("usage: TASK.HOLD replica by reason")
+        replica, by, reason = (" ".join(word.decode(errors="replace").split()) for word in words[1:])
+        if not by or not reason or len(by) > LONGEST_NAME or len(reason) > LONGEST_REASON:
+            raise BadArgument(f"who holds it (at most {LONGEST_NAME} characters), and why (at most {LONGEST_REASON})")
+        self._dispatch.holds.order(client, replica, by, reason, now)
+
+    def _release(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 3:
+            raise BadArgument("usage: TASK.RELEASE replica by")
+        replica, by = (word.decode(errors="replace") for word in words[1:])
+        self._dispatch.holds.order(client, replica, by[:LONGEST_NAME], None, now)
 
     # -- what every client of the Redis protocol may say
 
@@ -272,6 +296,7 @@ class Commands:
         b"TASK.MGET": _mget,
         b"TASK.FINISH": _finish,
         b"TASK.CLEAR": _clear,
+        b"TASK.REPAIR": _repair,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
         b"TASK.CONFIG": _task_config,
@@ -281,6 +306,8 @@ class Commands:
         b"TASK.GIVE": _give,
         b"TASK.GIVEN": _given,
         b"TASK.REBUILT": _rebuilt,
+        b"TASK.HOLD": _hold,
+        b"TASK.RELEASE": _release,
         b"PING": _ping,
         b"ECHO": _echo,
         b"HELLO": _hello,

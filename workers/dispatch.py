@@ -19,6 +19,7 @@ from tasksys_site.configuration import DBSvr
 from workers.bundles import Bundles, Shelf
 from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
+from workers.holds import FrontHolds
 from workers.lanes import Lanes
 from workers.lost_writes import AcknowledgedWrite
 from workers.messages import (
@@ -30,6 +31,7 @@ from workers.messages import (
     Down,
     Endpoints,
     FromWorker,
+    Holds,
     Leave,
     PurgeCopy,
     Reads,
@@ -113,6 +115,7 @@ class Dispatch:
         self._group_size = min(MOST_USERS, settings.batch)
         self._links = WorkerLinks(self._end_turn)
         self.time = Timekeeper(self.servers, self.users, self._links, self.counts, keep_lost, log)
+        self.holds = FrontHolds(self.servers, self._links, log)
         self._unwelcomed: WorkerLink | None = None
         self._began_at = time.monotonic()
         # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
@@ -155,9 +158,12 @@ class Dispatch:
             request.gather, request.places = gather, [place]
             self._begin_read(request, now)
 
-    def accept_write(self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float) -> None:
+    def accept_write(
+        self, client: Client, kind: str, uid: int, node: str, event_id: str, payload: bytes, now: float, is_repair: bool = False
+    ) -> None:
         """`kind` is FINISH or CLEAR. The arguments were checked."""
         request = self._new_request(kind, [uid], client, node, now)
+        request.is_repair = is_repair
         client.pending.append(request)
         (self.counts.writes if kind == FINISH else self.counts.clears)["total"] += 1
         if self._users_waiting + len(self.forwarding) >= self._settings.backlog:
@@ -199,7 +205,8 @@ class Dispatch:
         client, uid = request.client, request.uid
         self.pair.note_demand(uid, boottime())
         owner = self.pair.owner_of(uid)
-        words = [b"TASK.FINISH" if request.kind == FINISH else b"TASK.CLEAR", b"%d" % uid, node.encode(), event_id.encode()]
+        command = b"TASK.REPAIR" if request.is_repair else b"TASK.FINISH" if request.kind == FINISH else b"TASK.CLEAR"
+        words = [command, b"%d" % uid, node.encode(), event_id.encode()]
         if request.kind == FINISH:
             words.append(payload)
         if owner is None or client.peer or not self.forwarding.forward(owner, request, words, now):
@@ -412,6 +419,8 @@ class Dispatch:
             self.time.note_endpoints(link.server, frame)
         elif isinstance(frame, RevisionSeen | RevisionTaken):
             self.bundles.note(frame)
+        elif isinstance(frame, Holds):
+            self.holds.note(frame, now)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)
@@ -443,8 +452,8 @@ class Dispatch:
 
     def _take_reads(self, link: WorkerLink, frame: Reads, now: float) -> None:
         server, counts, table = link.server, self.counts, self.table
-        if frame.generation != self.servers.generation:
-            # On its way when a new generation began: it may show what the database has lost.
+        if frame.generation != self.servers.generation or not self.servers.may_answer(server):
+            # On its way when a new generation began: it may show what the database has lost. Or when its replica was held.
             frame = msgspec.structs.replace(frame, answers=[], handed_back=[*frame.handed_back, *(number for number, _ in frame.answers)])
         if frame.answers:
             self.time.note_tick(link, frame.generation, frame.tick, now)
@@ -601,6 +610,7 @@ class Dispatch:
         self.trails.turn(now)
         self.purges.look_around(now)
         self.bundles.look_around(now)
+        self.holds.look_around(now)
         self.servers.look_again(now)
         self._welcome_the_master()
         self._doubt_the_master(now)
@@ -707,4 +717,6 @@ class Dispatch:
 
 
 def _payload(request: Request) -> Write:
-    return Write(request.request_id, request.uid, request.event_id, request.payload, request.kind == CLEAR, request.purge_nodes)
+    return Write(
+        request.request_id, request.uid, request.event_id, request.payload, request.kind == CLEAR, request.purge_nodes, request.is_repair
+    )

@@ -9,6 +9,7 @@ import msgspec
 
 from workers.dispatch import Dispatch
 from workers.lost_writes import LostWrites
+from workers.messages import Hold
 from workers.requests import Lane
 from workers.segment_keeper import boottime
 
@@ -47,6 +48,7 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
             replica.name: {
                 "state": replica.state(clock, now),
                 "refusal": replica.refusal,
+                "hold": _hold(replica.hold),
                 "endpoint": replica.endpoint,
                 "endpoints": _endpoints(replica.endpoints),
                 "pid": replica.pid,
@@ -89,6 +91,10 @@ def _lost(lost: LostWrites | None) -> dict[str, Any] | None:
     return {**msgspec.structs.asdict(lost), "named": [write._asdict() for write in lost.named]}
 
 
+def _hold(hold: Hold | None) -> dict[str, Any] | None:
+    return None if hold is None else {"why": hold.reason, "by": hold.by, "since": hold.since_ms / 1000}
+
+
 def _endpoints(endpoints: list[tuple[str, str, str]]) -> list[dict[str, str]]:
     return [{"endpoint": endpoint, "state": state, "why": why} for endpoint, state, why in endpoints]
 
@@ -113,6 +119,8 @@ def explain(dispatch: Dispatch, uid: int, now: float) -> dict[str, Any]:
             may, why = False, "a write of this user is in flight"
         elif not dispatch.servers.base:
             may, why = False, "the DBSvr has no fresh tick yet"
+        elif replica.hold is not None:
+            may, why = False, f"held by {replica.hold.by}: {replica.hold.reason}"
         elif not replica.may_serve(now) or replica.tick is None:
             may, why = False, replica.refusal or replica.last_error or replica.state(clock, now)
         elif replica.tick < stamp:

@@ -19,6 +19,7 @@ from tasksys_site.configuration import Configuration
 from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
+from workers.hold_rows import HoldLooks
 from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import (
     MASTER_ONLY,
@@ -26,6 +27,7 @@ from workers.messages import (
     ClearTurn,
     Down,
     GiveSegment,
+    HoldReplica,
     Idle,
     MayPossess,
     PurgeCopy,
@@ -42,6 +44,7 @@ from workers.ownership import Ownership
 from workers.probes import Probes
 from workers.process import StopFlag, now_ms
 from workers.queues import Queues
+from workers.repairs import Repairs
 from workers.revisions import Revisions
 from workers.roles import MasterRole, known
 from workers.segment_keeper import SegmentKeeper, boottime
@@ -82,6 +85,7 @@ class _Life:
         """`second`: on which the next transaction is made while one is being committed. `traffic` outlives this life."""
         self._traffic = traffic
         self._settings = configuration.dbsvr
+        self._databases = configuration.databases
         self._instance = instance
         self._stop = stop
         self._log = log
@@ -92,6 +96,7 @@ class _Life:
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
         self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
+        self._holds = HoldLooks(connection)
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
@@ -119,8 +124,11 @@ class _Life:
         self._batches = WriteBatches(
             (self._connection, self._second), ownership, claim.epoch, generation, self._traffic, self._settings.batch
         )
+        self._repairs = Repairs(endpoint, self._databases, ownership, claim.epoch, generation)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
+        # Before the fresh tick is known, and with it the first replica is used.
+        self._link.hold(self._holds.first_look())
         self._link.send(Ready(endpoint, generation, claim.tick, claim.epoch, fork_tick, claim.server_id, cause))
         self._link.send(segments)
         self._log.info("ready endpoint=%s generation=%d tick=%d epoch=%d", endpoint, generation, claim.tick, claim.epoch)
@@ -138,6 +146,10 @@ class _Life:
                 self._say(self._batches.drain())
                 self._link.flush()
                 self._link.hold(self._revisions.look())
+            if self._holds.is_due(time.monotonic()):
+                self._say(self._batches.drain())
+                if (holds := self._holds.look()) is not None:
+                    self._link.send(holds)
             if self._step():
                 continue
             if self._said_idle != self._wake_number:
@@ -161,6 +173,9 @@ class _Life:
             elif isinstance(frame, PurgeCopy):
                 self._say(self._batches.drain())
                 store.purge_copy(self._connection, self._batches.generation, frame.uid, frame.node)
+            elif isinstance(frame, HoldReplica):
+                self._say(self._batches.drain())
+                self._link.send(self._holds.obey(frame))
             elif isinstance(frame, TakeSegment | GiveSegment | MayPossess):
                 self._say(self._batches.drain())  # they hold the rows of what we own
                 self._link.flush()
@@ -264,8 +279,21 @@ class _Life:
         if not tickets and now < self._batches.next_try_at:
             return False
         due = [DueWrite(self._payload(ticket.request_id), ticket.expires_at_ms) for ticket in tickets]
-        self._say(self._batches.write(due, now))
+        repairs = [each for each in due if each.write.is_repair]
+        self._say(self._batches.write([each for each in due if not each.write.is_repair] if repairs else due, now))
+        for each in repairs:
+            self._mend(each)
         return bool(tickets)
+
+    def _mend(self, due: DueWrite) -> None:
+        """A repair has a connection of its own, which would wait for the rows of what is under way."""
+        self._say(self._batches.drain())
+        self._link.flush()
+        if due.expires_at_ms <= now_ms():
+            self._link.send(Writes(self._batches.generation, 0, 0.0, 0, [], [], [due.write.request_id]))
+            return
+        self._batches.forget_user(due.write.uid)
+        self._say([self._repairs.mend(due.write)])
 
     def _say(self, ended: Iterable[Writes]) -> None:
         """Each transaction that has ended is said at once: what follows it takes time."""

@@ -91,6 +91,14 @@ class Frame(msgspec.Struct, array_like=True, frozen=True, tag=True):
     """Something said over the local socket."""
 
 
+class Hold(NamedTuple):
+    """A replica is not to be used: one row of `replica_hold`. `since_ms`: epoch, by the master's clock."""
+
+    reason: str
+    by: str
+    since_ms: int
+
+
 # --- front to worker
 
 
@@ -135,7 +143,7 @@ class ClearTurn(Frame, frozen=True):
 class Write(Frame, frozen=True):
     """The payload of a write. Sent before its ticket is queued; `changes` is empty for a clear.
 
-    `nodes`: whom it is to purge, in its own transaction; "*" is every cache node.
+    `nodes`: whom it is to purge, in its own transaction; "*" is every cache node. `is_repair`: `changes` is a RepairOrder.
     """
 
     request_id: int
@@ -144,6 +152,7 @@ class Write(Frame, frozen=True):
     changes: bytes
     is_clear: bool
     nodes: list[str]
+    is_repair: bool = False
 
 
 class PurgeCopy(Frame, frozen=True):
@@ -174,6 +183,15 @@ class MayPossess(Frame, frozen=True):
 
     segment: str
     epoch: int
+
+
+class HoldReplica(Frame, frozen=True):
+    """Write down that this replica is held, by whom and why; without a reason, that it is released. `number`: of the order."""
+
+    number: int
+    replica: str
+    by: str
+    reason: str | None
 
 
 class Leave(Frame, frozen=True):
@@ -310,8 +328,18 @@ class RevisionTaken(Frame, frozen=True):
     body: bytes
 
 
-FromFront = Welcome | Base | Wake | ClearTurn | Write | PurgeCopy | TakeSegment | GiveSegment | MayPossess | Leave
-FromWorker = Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes | RevisionSeen | RevisionTaken
+class Holds(Frame, frozen=True):
+    """Every replica that is held now. `order`: the number of the HoldReplica that this answers; `refusal`: why it was not done."""
+
+    holds: dict[str, Hold]
+    order: int = 0
+    refusal: str = ""
+
+
+FromFront = Welcome | Base | Wake | ClearTurn | Write | PurgeCopy | TakeSegment | GiveSegment | MayPossess | HoldReplica | Leave
+FromWorker = (
+    Hello | Ready | Down | Segments | Endpoints | Idle | Ticked | ReplicaHealth | Reads | Writes | RevisionSeen | RevisionTaken | Holds
+)
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_from_front = msgspec.msgpack.Decoder(FromFront).decode

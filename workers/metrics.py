@@ -20,7 +20,7 @@ from workers.histogram import HistogramJson
 
 PREFIX = "tasksys_dbsvr_"
 MASTER_STATES = ("up", "starting", "down")
-REPLICA_STATES = ("serving", "catching_up", "stopped", "refused", "silent", "down")
+REPLICA_STATES = ("serving", "catching_up", "stopped", "refused", "held", "silent", "down")
 PER_MS = 0.001
 
 Labelled = Mapping[tuple[str, ...], float | None]

@@ -1,6 +1,6 @@
-"""What an operator tells DBSvrs: `python -m workers adopt`, `rebuilt`, `segments` and `move`.
+"""What an operator tells DBSvrs: `python -m workers adopt`, `rebuilt`, `hold`, `release`, `segments` and `move`.
 
-Leans on the fronts' own port (TASK.STATS, TASK.REBUILT) and on `store` for the rows of a master.
+Leans on the fronts' own port (TASK.STATS, TASK.REBUILT, TASK.HOLD) and on `store` for the rows of a master.
 """
 
 from __future__ import annotations
@@ -68,6 +68,30 @@ def rebuilt(configuration: Configuration, instance: str, replica: str, out: Text
     sentence = "is looked at again" if was_refused else "was not refused for a fork; nothing has changed"
     print(f"{replica} {sentence}.", file=out)
     return Exit.STOPPED
+
+
+def hold(configuration: Configuration, replica: str, by: str, reason: str, out: TextIO) -> Exit:
+    """Let no DBSvr use this replica until it is released."""
+    return _order(configuration, ("TASK.HOLD", replica, by, reason), f"{replica} is held: no DBSvr uses it.", out)
+
+
+def release(configuration: Configuration, replica: str, by: str, out: TextIO) -> Exit:
+    """Let the DBSvrs use this replica again."""
+    return _order(configuration, ("TASK.RELEASE", replica, by), f"{replica} is released: it is used again.", out)
+
+
+def _order(configuration: Configuration, words: tuple[str, ...], done: str, out: TextIO) -> Exit:
+    """Any DBSvr will do: the row that it writes is every DBSvr's."""
+    for name, instance in configuration.dbsvr.instances.items():
+        try:
+            with _client(instance) as client:
+                client.execute_command(*words)
+        except (redis.RedisError, OSError) as error:
+            print(f"DBSvr {name} did not do it: {error}", file=out)
+            continue
+        print(done, file=out)
+        return Exit.STOPPED
+    return Exit.START_AGAIN
 
 
 def show_segments(configuration: Configuration, out: TextIO) -> Exit:

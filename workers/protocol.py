@@ -343,6 +343,43 @@ MODES = ("add", "max", "set", "distinct")
 OPERATIONS = (*MODES, "complete", "accept", "claim", "revert")
 
 
+class RepairOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Write one row again as it is on the master, by a statement, so that every replica has it (TASK.REPAIR).
+
+    `key`: the primary key's values, in its order. `above`: a version that the user's must rise above, since a copy may show it. `dry`: say
+    what would be done, and do nothing.
+    """
+
+    table: str
+    key: list[str]
+    above: int = 0
+    dry: bool = False
+
+
+class RepairAnswer(msgspec.Struct, frozen=True):
+    """`statements` as they were executed, or would be; `version`: the user's, after it."""
+
+    applied: bool
+    statements: list[str]
+    version: int = 0
+
+
+_decode_repair = msgspec.json.Decoder(RepairOrder).decode
+decode_repair_answer = msgspec.json.Decoder(RepairAnswer).decode
+TABLE_NAME = re.compile(r"^[a-z][a-z0-9_]{0,63}\Z")
+
+
+def parse_repair(text: bytes) -> RepairOrder:
+    """The order of a TASK.REPAIR from its JSON. Raises BadArgument."""
+    try:
+        order = _decode_repair(text)
+    except msgspec.MsgspecError as error:
+        raise BadArgument(f"order: {error}") from error
+    if not TABLE_NAME.match(order.table) or not 1 <= len(order.key) <= 16 or not 0 <= order.above < MAX_UID:
+        raise BadArgument("order: table must be a lower-case name, key 1 to 16 values, above a version")
+    return order
+
+
 def parse_uid(text: bytes) -> int:
     """A uid from its decimal digits; leading zeros are accepted. Raises BadArgument."""
     if not text.isdigit() or len(text) > 40:

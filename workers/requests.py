@@ -66,6 +66,7 @@ class Request:
         "expires_at_ms",
         "followers",
         "gather",
+        "is_repair",
         "kind",
         "lane",
         "line_moment",
@@ -108,6 +109,7 @@ class Request:
         self.ticket_bytes = 0
         self.line_moment = 0.0
         self.event_id = ""
+        self.is_repair = False
         self.payload = b""
         self.followers: list[Request] | None = None
         self.trail_mask: int | None = None

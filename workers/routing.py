@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from workers.messages import Hold
 from workers.tick_clock import TickClock
 
 SILENT_S = 1.0
@@ -45,6 +46,8 @@ class ReplicaView:
     shown: tuple[int, int] = (0, 0)
     """The generation and tick that it showed last, whether they count or not."""
     has_reported: bool = False
+    hold: Hold | None = None
+    """Somebody has said that it is not to be used, and why. Its ticks go on counting, so that its lag stays known."""
     endpoints: list[tuple[str, str, str]] = field(default_factory=list)
 
     def dismiss(self) -> None:
@@ -59,21 +62,27 @@ class ReplicaView:
         self.tick = tick
         self.reported_at = now
 
-    def may_serve(self, now: float) -> bool:
+    def is_known(self, now: float) -> bool:
+        """What it shows now is known."""
         return self.connected and self.tick is not None and now - self.reported_at < SILENT_S
+
+    def may_serve(self, now: float) -> bool:
+        return self.hold is None and self.is_known(now)
 
     def lag_s(self, clock: TickClock, now: float) -> float | None:
         """How far it is behind now; None is unknown."""
-        if not self.may_serve(now) or self.tick is None:
+        if not self.is_known(now) or self.tick is None:
             return None
         return clock.age_of_first_after(self.tick, self.reported_at) if self.tick < clock.newest else 0.0
 
     def state(self, clock: TickClock, now: float) -> str:
-        """serving, catching_up, stopped, refused, silent or down."""
+        """serving, catching_up, stopped, refused, held, silent or down."""
         if self.connected and not self.is_admitted and self.refusal and now - self.reported_at < SILENT_S:
             return "refused"
         if not self.connected or (self.tick is None and self.last_error):
             return "down"
+        if self.hold is not None:
+            return "held"
         if self.io_running is False or self.sql_running is False:
             return "stopped"
         lag_s = self.lag_s(clock, now)

@@ -5,10 +5,11 @@ Pure: moments are passed in. Workers' words come in, answers to "who may serve t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from workers.master_view import MasterView
-from workers.messages import Ready, ReplicaHealth
+from workers.messages import Hold, Ready, ReplicaHealth
 from workers.routing import SILENT_S, ReplicaView, master_reason
 from workers.tick_clock import TickClock
 from workers.timelines import Forks, Known
@@ -178,6 +179,26 @@ class Servers:
             if replica.ahead_since is not None and now - replica.ahead_since >= AHEAD_S and self.master.is_ready:
                 return replica
         return None
+
+    def note_holds(self, holds: Mapping[str, Hold], now: float) -> list[str]:
+        """Which replicas are held now; the names of those for which that has changed: their workers must hear."""
+        changed = []
+        for name, replica in self.replicas.items():
+            hold = holds.get(name)
+            if (hold is None) != (replica.hold is None):
+                changed.append(name)
+            replica.hold = hold
+        self.look_again(now)
+        return changed
+
+    def base_of(self, name: str) -> int:
+        """What this replica's worker is to compute its bound from; 0 while it must not serve."""
+        replica = self.replicas[name]
+        return self.base if replica.is_admitted and replica.hold is None else 0
+
+    def may_answer(self, server: str) -> bool:
+        """Is what this server answers to be given on? A held replica may have drained tickets before it heard."""
+        return server == MASTER or self.replicas[server].hold is None
 
     def accept_rebuilt(self, name: str) -> bool:
         """An operator says that the replica was rebuilt. False when it did not have to be."""

@@ -118,7 +118,7 @@ class Timekeeper:
         if generation == self.servers.generation:
             self._counts.shown.note(generation, tick, now)
         if self.servers.note_replica_tick(link.server, generation, tick, now):
-            link.send(Base(self.servers.generation, self.servers.base if replica.is_admitted else 0))
+            link.send(Base(self.servers.generation, self.servers.base_of(link.server)))
         if shown is not None and replica.tick is not None and replica.tick < shown:
             self._log.warning("a replica went back: it was restored replica=%s from_tick=%d tick=%d", link.server, shown, replica.tick)
         if replica.past_fork and replica.refusal != refusal:
@@ -133,8 +133,8 @@ class Timekeeper:
 
     def _tell_base(self) -> None:
         for link in self._links.all():
-            if link.server != MASTER and self.servers.replicas[link.server].is_admitted:
-                link.send(Base(self.servers.generation, self.servers.base))
+            if link.server != MASTER and (base := self.servers.base_of(link.server)):
+                link.send(Base(self.servers.generation, base))
 
     def note_endpoints(self, server: str, frame: Endpoints) -> None:
         view = self.servers.master if server == MASTER else self.servers.replicas[server]

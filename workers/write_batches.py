@@ -103,6 +103,10 @@ class WriteBatches:
         store.commit(connection)
         return tick
 
+    def forget_user(self, uid: int) -> None:
+        """Somebody has written him beside these transactions."""
+        self._users.forget([uid])
+
     @property
     def is_traffic_due(self) -> bool:
         """A beat is to be made before its time: there is traffic to be written, also while one write follows the other."""

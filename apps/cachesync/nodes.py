@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import redis
@@ -20,7 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head, parse_head
-from apps.cachesync.scripts import DROP_TOKEN, FILL, LEAVE_TOKEN, PURGE, SETTLE, keys
+from apps.cachesync.scripts import DROP_TOKEN, FILL, FORGOTTEN, LEAVE_TOKEN, PURGE, PUT_PROFILE, SETTLE, keys
 from apps.dbsvr.breaker import Breaker
 from apps.dbsvr.prober import Prober
 from workers.protocol import Snapshot, WriteAnswer
@@ -30,6 +30,8 @@ Result = TypeVar("Result")
 GOOD_TRIES = 3
 """Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
 HEAD_BYTES = 48
+FORGOTTEN_FOR_MS = 30_000
+"""So long nothing that was on its way may be kept of the profile of a user who was erased."""
 
 
 class Stale(NamedTuple):
@@ -72,6 +74,26 @@ def _run_in(info: Any) -> str:
     return ""
 
 
+def _profile(found: Any) -> bytes | None:
+    return found if isinstance(found, bytes) and found != FORGOTTEN else None
+
+
+def _answer_to(connection: redis.Redis, command: bytes) -> Any:
+    """One packed command over a connection of the pool, without what redis-py does around it (repeats, which are switched off, and events,
+    to which nobody listens): that is half the price of the read which every request makes.
+    """
+    pool = connection.connection_pool
+    held = pool.get_connection()
+    try:
+        held.send_packed_command([command])
+        return held.read_response()
+    except BaseException:
+        held.disconnect()  # an answer may be under way, and the next who asks would take it for his
+        raise
+    finally:
+        pool.release(held)
+
+
 class CacheNode:
     """Shared by threads."""
 
@@ -103,12 +125,32 @@ class CacheNode:
 
     def get(self, uid: int) -> Snapshot | None:
         """The user's copy; None when there is none. Raises NodeUnavailable, like all of these."""
-        copy = self._try(lambda connection: connection.get(keys(uid)[0]))
+        key = keys(uid)[0].encode()
+        copy = self._try(lambda connection: _answer_to(connection, b"*2\r\n$3\r\nGET\r\n$%d\r\n%b\r\n" % (len(key), key)))
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
         copies = self._try(lambda connection: connection.mget([keys(uid)[0] for uid in uids]))
         return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
+
+    def get_with_profile(self, uid: int) -> tuple[Snapshot | None, bytes | None]:
+        """The user's copy and his profile, in one command."""
+        copy_key, _token_key, profile_key = keys(uid)
+        words = (b"MGET", copy_key.encode(), profile_key.encode())
+        command = b"*3\r\n" + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
+        copy, profile = self._try(lambda connection: _answer_to(connection, command))
+        return decode_copy(copy, self.name) if isinstance(copy, bytes) else None, _profile(profile)
+
+    def profiles(self, uids: Sequence[int]) -> list[bytes | None]:
+        """What is kept of each user's profile."""
+        return [_profile(each) for each in self._try(lambda connection: connection.mget([keys(uid)[2] for uid in uids]))]
+
+    def put_profiles(self, profiles: Mapping[int, bytes], ttl_ms: int) -> None:
+        """Of a user who was erased a moment ago none is kept."""
+        self._run_many(PUT_PROFILE, [(uid, (profile, ttl_ms)) for uid, profile in profiles.items()])
+
+    def forget_profile(self, uid: int) -> None:
+        self._try(lambda connection: connection.set(keys(uid)[2], FORGOTTEN, px=FORGOTTEN_FOR_MS))
 
     def head_of(self, uid: int) -> tuple[int, int] | None:
         """(generation, version) of the user's copy; None when there is none."""
@@ -158,10 +200,17 @@ class CacheNode:
 
         A repeated event is never written through: its snapshot may have been overtaken.
         """
+        return str(self._run(SETTLE, uid, *self._settling(answer, write_through)), "ascii")
+
+    def settle_many(self, answers: Sequence[WriteAnswer]) -> None:
+        """The same for many users' writes, in one round trip; when it returns, all of it is done."""
+        self._run_many(SETTLE, [(answer.snapshot.uid, self._settling(answer, write_through=True)) for answer in answers])
+
+    @staticmethod
+    def _settling(answer: WriteAnswer, write_through: bool) -> tuple[str | bytes | int, ...]:
         snapshot = answer.snapshot
         base = head(snapshot.generation, answer.base_version) if answer.applied and write_through else NO_HEAD
-        arguments = (base, snapshot.generation, snapshot.version, encode_copy(snapshot))
-        return str(self._run(SETTLE, uid, *arguments), "ascii")
+        return (base, snapshot.generation, snapshot.version, encode_copy(snapshot))
 
     def purge(self, stale: Sequence[Stale]) -> None:
         """The copies of these users go if they are older, and so do their tokens. When it returns, all of it is done."""

@@ -14,7 +14,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from django.db import Error, close_old_connections
@@ -44,8 +44,7 @@ class Purging:
 
     def complete(self, own: CacheNode | None, answer: WriteAnswer, write_through: bool) -> None:
         """Both steps. `own`: the node that the write has named; None when it named none. Raises TimedOut."""
-        snapshot = answer.snapshot
-        stale = Stale(snapshot.uid, snapshot.generation, snapshot.version)
+        snapshot, stale = answer.snapshot, _stale(answer)
         confirmed = self._purge_others(own, stale, answer.purge) if answer.purge else set()
         if own is not None:
             try:
@@ -57,20 +56,79 @@ class Purging:
         if answer.purge:
             self._closer.put(stale, confirmed)
 
+    def forget_profile(self, erased: WriteAnswer) -> None:
+        """His profile goes from every node: any may have kept one. Of a node that does not confirm in time, a purge row remembers it."""
+        running = {self._threads.submit(node.forget_profile, erased.snapshot.uid): node.name for node in self._nodes.registered()}
+        done, _late = concurrent.futures.wait(running, timeout=self._within_s)
+        for each, name in running.items():
+            if each not in done or each.exception() is not None:
+                self._leave_row(_stale(erased), name)
+
+    def complete_many(self, answered: Sequence[tuple[CacheNode | None, WriteAnswer]]) -> list[TimedOut | None]:
+        """The same for many writes at once: one round trip for each node named, one for each own node. In order, the error of each that
+        must not be answered."""
+        stale = [_stale(answer) for _own, answer in answered]
+        confirmed = self._purge_others_of_many(answered, stale)
+        failed: list[TimedOut | None] = [None] * len(answered)
+        by_own: dict[CacheNode, list[int]] = {}
+        for place, (own, _answer) in enumerate(answered):
+            if own is not None:
+                by_own.setdefault(own, []).append(place)
+        for own, places in by_own.items():
+            try:
+                own.settle_many([answered[place][1] for place in places])
+                for place in places:
+                    confirmed[place].add(own.name)
+            except NodeUnavailable as error:
+                log.warning("the writer's own node did not confirm", extra={"node": own.name, "error": error})
+                failure: TimedOut | None = None
+                for place in places:
+                    # When one row cannot be written, the others' callers are not kept waiting for the same.
+                    failure = failed[place] = failure or self._failure_to_leave_row(stale[place], own.name)
+        for place, (_own, answer) in enumerate(answered):
+            if answer.purge:
+                self._closer.put(stale[place], confirmed[place])
+        return failed
+
+    def _purge_others_of_many(self, answered: Sequence[tuple[CacheNode | None, WriteAnswer]], stale: Sequence[Stale]) -> list[set[str]]:
+        """For each write the names of the nodes that have confirmed in time."""
+        confirmed: list[set[str]] = [set() for _each in answered]
+        by_node: dict[CacheNode, list[int]] = {}
+        for place, (own, answer) in enumerate(answered):
+            for node in self._others(own, answer.purge) if answer.purge else ():
+                by_node.setdefault(node, []).append(place)
+        running = {self._threads.submit(node.purge, [stale[it] for it in places]): node for node, places in by_node.items()}
+        done, _late = concurrent.futures.wait(running, timeout=self._within_s)
+        for each in done:
+            if each.exception() is None:
+                for place in by_node[running[each]]:
+                    confirmed[place].add(running[each].name)
+        return confirmed
+
+    def _failure_to_leave_row(self, stale: Stale, node: str) -> TimedOut | None:
+        try:
+            self._leave_row(stale, node)
+        except TimedOut as error:
+            return error
+        return None
+
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._closer.close()
 
     def _purge_others(self, own: CacheNode | None, stale: Stale, names: Collection[str]) -> set[str]:
         """The names of those that have confirmed in time."""
+        running = {self._threads.submit(node.purge, [stale]): node.name for node in self._others(own, names)}
+        done, _late = concurrent.futures.wait(running, timeout=self._within_s)
+        return {running[each] for each in done if each.exception() is None}
+
+    def _others(self, own: CacheNode | None, names: Collection[str]) -> Collection[CacheNode]:
+        """The nodes that are named, each once."""
         named = [self._nodes.named(name) for name in names if name != EVERY_NODE]
         if EVERY_NODE in names:
             named = list(self._nodes.registered())
         # Its own is set right by the second step, which purges too. Who is being left alone is not waited for.
-        others = {node.name: node for node in named if node is not None and node is not own and node.is_good}
-        running = {self._threads.submit(node.purge, [stale]): name for name, node in others.items()}
-        done, _late = concurrent.futures.wait(running, timeout=self._within_s)
-        return {running[each] for each in done if each.exception() is None}
+        return {node.name: node for node in named if node is not None and node is not own and node.is_good}.values()
 
     def _leave_row(self, stale: Stale, node: str) -> None:
         row = self._threads.submit(_insert, stale, node)
@@ -80,6 +138,11 @@ class Purging:
             raise TimedOut(
                 "applied, but a stale copy could neither be removed nor written down; repeat it with the same event id"
             ) from error
+
+
+def _stale(answer: WriteAnswer) -> Stale:
+    snapshot = answer.snapshot
+    return Stale(snapshot.uid, snapshot.generation, snapshot.version)
 
 
 def _insert(stale: Stale, node: str) -> None:

@@ -1,7 +1,8 @@
 """All changes to a cache node, as Lua scripts: each runs whole or not at all, whatever else goes on.
 
 Keys of one user, with the uid as hash tag: `c:{uid}` his copy, `k:{uid}` the fill token. A copy's text begins with
-`generation:version` and a line feed, so that a script can compare ages without reading JSON; the body follows.
+`generation:version` and a line feed, so that a script can compare ages without reading JSON; the body follows. `p:{uid}` is what the
+profile system said of him; a purge takes it along, so that a node that was away when a user was erased loses it with the purge that waits.
 """
 
 from __future__ import annotations
@@ -76,14 +77,25 @@ PURGE = (
     _OLDER
     + """
 redis.call('DEL', KEYS[2])
+if redis.call('GET', KEYS[3]) ~= 'forgotten' then redis.call('DEL', KEYS[3]) end
 local copy = redis.call('GET', KEYS[1])
 if copy and older(copy, tonumber(ARGV[1]), tonumber(ARGV[2])) then return redis.call('DEL', KEYS[1]) end
 return 0
 """
 )
-"""All tokens go, and the copy if it is older. ARGV: generation, version. Late, twice or out of order it does no harm."""
+"""All tokens go, the profile, and the copy if it is older. ARGV: generation, version. Late, twice or out of order it does no harm."""
+
+FORGOTTEN = b"forgotten"
+"""Stands in a profile's place for a while after its user was erased: what was on its way then is not kept."""
+
+PUT_PROFILE = """
+if redis.call('GET', KEYS[3]) == 'forgotten' then return 0 end
+redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+"""ARGV: the profile, its life in ms."""
 
 
-def keys(uid: int) -> tuple[str, str]:
-    """The keys of the user's copy and of his fill token."""
-    return f"c:{{{uid}}}", f"k:{{{uid}}}"
+def keys(uid: int) -> tuple[str, str, str]:
+    """The keys of the user's copy, of his fill token, and of his profile."""
+    return f"c:{{{uid}}}", f"k:{{{uid}}}", f"p:{{{uid}}}"

@@ -8,20 +8,22 @@ Which nodes may be used `node_set` says (INV 11); without any the DBSvr serves.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
 import random
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeGuard
 
 from apps.cachesync.followed_writes import FollowedWrites
 from apps.cachesync.node_set import NodeSet
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
 from apps.cachesync.purging import Purging
 from apps.cachesync.shared_reads import SharedReads
-from apps.dbsvr.db_interface import DbInterface, db_interface
+from apps.dbsvr.db_interface import DbInterface, Write, db_interface
 from tasksys_site import configuration
 from workers.protocol import Change, DBSvrError, Snapshot, WriteAnswer
 
@@ -35,6 +37,12 @@ WAIT_FOR_FILL_S = 0.3
 """How long a reader waits for the copy that another process is about to put there, before it reads for itself."""
 FIRST_LOOK_S = 0.002
 LAST_LOOK_S = 0.02
+
+
+class UserWrite(NamedTuple):
+    uid: int
+    event_id: str
+    changes: Sequence[Change]
 
 
 class TaskInterface:
@@ -64,18 +72,64 @@ class TaskInterface:
         """One snapshot, or the error in its place, for each uid, in order: a few round trips for each node, whatever their number."""
         until = time.monotonic() + self._deadline_s
         found: dict[int, Snapshot | DBSvrError] = {}
-        by_node: dict[CacheNode | None, list[int]] = {}
-        for uid in dict.fromkeys(uids):
-            by_node.setdefault(self._nodes.choose(uid), []).append(uid)
-        for node, theirs in by_node.items():
+        for node, theirs in self._by_node(uids).items():
             found |= self._get_many(node, theirs, until)
         return [found[uid] for uid in uids]
 
-    def finish(self, uid: int, event_id: str, changes: Sequence[Change]) -> WriteAnswer:
+    def get_with_profile(self, uid: int) -> tuple[Snapshot, bytes | None]:
+        """The same as `get`, and what his cache node keeps of his profile: one round trip when the copy lies there too."""
+        node = self._nodes.choose(uid)
+        profile = None
+        if node is not None:
+            with contextlib.suppress(NodeUnavailable):
+                copy, profile = node.get_with_profile(uid)
+                if self._may_be_served(copy, node):
+                    return copy, profile
+        until = time.monotonic() + self._deadline_s
+        return self._reads.read(uid, until, lambda: self._read_and_fill(uid, until)), profile
+
+    def profiles(self, uids: Sequence[int]) -> dict[int, bytes]:
+        """What the cache nodes keep of these users' profiles."""
+        found: dict[int, bytes] = {}
+        for node, theirs in self._by_node(uids).items():
+            if node is not None:
+                with contextlib.suppress(NodeUnavailable):
+                    found |= {uid: kept for uid, kept in zip(theirs, node.profiles(theirs), strict=True) if kept is not None}
+        return found
+
+    def put_profiles(self, profiles: Mapping[int, bytes], ttl_ms: int) -> None:
+        """Each to its user's cache node; what cannot be put there is asked for again."""
+        for node, theirs in self._by_node(profiles).items():
+            if node is not None:
+                with contextlib.suppress(NodeUnavailable):
+                    node.put_profiles({uid: profiles[uid] for uid in theirs}, ttl_ms)
+
+    def forget_profile(self, erased: WriteAnswer) -> None:
+        """The profile of the user whom this write has erased goes from every cache node. Raises TimedOut; repeat the write then."""
+        self._purging.forget_profile(erased)
+
+    def finish(self, uid: int, event_id: str, changes: Sequence[Change], *, deadline_ms: int | None = None) -> WriteAnswer:
         """Apply the changes once for this event id; when it returns, no node that could be reached serves anything older."""
         node = self._nodes.choose(uid)
-        answer = self._dbsvr.finish(uid, node.name if node else NOWHERE, event_id, changes)
+        answer = self._dbsvr.finish(uid, node.name if node else NOWHERE, event_id, changes, deadline_ms=deadline_ms)
         return self._completed(node, event_id, answer, write_through=True)
+
+    def finish_many(self, writes: Sequence[UserWrite], *, deadline_ms: int | None = None) -> list[WriteAnswer | DBSvrError]:
+        """One answer, or the error in its place, for each write, in order; each is purged for before this returns, as in `finish`.
+
+        Those of one user are applied in their order.
+        """
+        own = [self._nodes.choose(write.uid) for write in writes]
+        named = [Write(it.uid, node.name if node else NOWHERE, it.event_id, it.changes) for it, node in zip(writes, own, strict=True)]
+        results = self._dbsvr.finish_many(named, deadline_ms=deadline_ms)
+        answered = {place: it for place, it in enumerate(results) if isinstance(it, WriteAnswer)}
+        failed = self._purging.complete_many([(own[place], answer) for place, answer in answered.items()])
+        for (place, answer), error in zip(answered.items(), failed, strict=True):
+            if error is not None:
+                results[place] = error
+            else:
+                self._followed.note(named[place].node, named[place].event_id, answer)
+        return results
 
     def clear(self, uid: int, event_id: str) -> WriteAnswer:
         """Delete the user's data, and every copy of it."""
@@ -99,12 +153,21 @@ class TaskInterface:
             copy = node.get(uid)
         except NodeUnavailable:
             return None
+        return copy if self._may_be_served(copy, node) else None
+
+    def _may_be_served(self, copy: Snapshot | None, node: CacheNode) -> TypeGuard[Snapshot]:
         # Asked after the copy was given: meanwhile the node may have gone out of use, or this process may have slept.
         if copy is None or not self._nodes.may_serve(node):
             node.counts.misses += 1
-            return None
+            return False
         node.counts.hits += 1
-        return copy
+        return True
+
+    def _by_node(self, uids: Iterable[int]) -> dict[CacheNode | None, list[int]]:
+        found: dict[CacheNode | None, list[int]] = {}
+        for uid in dict.fromkeys(uids):
+            found.setdefault(self._nodes.choose(uid), []).append(uid)
+        return found
 
     def _read_and_fill(self, uid: int, until: float) -> Snapshot:
         """After a miss: a copy that has come meanwhile, else what the DBSvr says by `until`, stored if we are the one to fill."""

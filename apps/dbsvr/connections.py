@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import redis
@@ -126,6 +127,36 @@ class Connections:
         if isinstance(answer, list):
             return [self._translated(element) if isinstance(element, redis.RedisError) else element for element in answer]
         return answer
+
+    def ask_many(self, commands: Sequence[Sequence[str | bytes | int]], *, until: float) -> list[Any]:
+        """Send all of them over one connection, then take their answers, in order. Raises nothing: an answer may be a DBSvrError; after one
+        that says that the connection is gone, or silent, all that follow are the same."""
+        if self._pid != os.getpid():
+            self._open()
+        _deadline.until = until
+        answers: list[Any] = []
+        try:
+            connection = self._pool.get_connection()
+        except redis.RedisError as error:
+            return [self._translated(error)] * len(commands)
+        try:
+            connection.update_current_socket_timeout(_deadline.left_s)
+            connection.send_packed_command(connection.pack_commands(commands))
+            for _command in commands:
+                try:
+                    connection.update_current_socket_timeout(_deadline.left_s)
+                    answers.append(connection.read_response())
+                except redis.ResponseError as error:
+                    answers.append(self._translated(error))
+        except redis.RedisError as error:
+            connection.disconnect()
+            answers += [self._translated(error)] * (len(commands) - len(answers))
+        except BaseException:
+            connection.disconnect()
+            raise
+        finally:
+            self._pool.release(connection)
+        return answers
 
     def close(self) -> None:
         self._pool.disconnect()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -23,6 +22,7 @@ from apps.dbsvr.config_calls import ConfigCalls
 from apps.dbsvr.connections import Connections, NoAnswer
 from apps.dbsvr.owners import Owners
 from apps.dbsvr.reach import Reach
+from apps.dbsvr.rounds import Rounds, Turn, one_of_each, pause
 from tasksys_site import configuration
 from workers.protocol import (
     MAX_BATCH_UIDS,
@@ -30,25 +30,28 @@ from workers.protocol import (
     DBSvrError,
     MasterDown,
     NotOwner,
+    Overloaded,
     PublishedBundle,
+    RepairAnswer,
+    RepairOrder,
     Snapshot,
     TimedOut,
     Unreachable,
     WriteAnswer,
+    decode_repair_answer,
     decode_snapshot,
     decode_write_answer,
     encode,
 )
 
-FIRST_PAUSE_MS = 20
-LONGEST_PAUSE_MS = 400
-SHARE_OF_A_TRY = 1 / 3
-"""Of the time left, while another DBSvr could be asked after this one: who does not answer must not use up the whole deadline."""
 READ_TRY_S = 0.5
-"""The same for a read, which the other can answer at once: longer than an owner that is well lets one wait, short enough to be read again
-within a second of its death."""
+"""The longest try of a read, which the other DBSvr can answer at once: longer than an owner that is well lets one wait, short enough to be
+read again within a second of its death."""
 LEAST_WAIT_S = 0.05
 """A shorter wait, at the end of a deadline, says nothing about who did not answer in it."""
+
+PIPELINED = 100
+"""Writes on the way at once over one connection: their answers must fit into what a DBSvr holds for who does not read yet."""
 
 GO_ELSEWHERE = (Unreachable, TimedOut, NotOwner, MasterDown)
 """The errors after which another DBSvr is asked at once.
@@ -63,15 +66,13 @@ _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 Answer = TypeVar("Answer")
 
 
-class Turn(NamedTuple):
-    """Whom to ask next. `is_last`: nobody else is left to ask at once, so he may take all the time there is."""
+class Write(NamedTuple):
+    """One write among many. `node`: the cache node on which the writer may have a copy of the user."""
 
-    instance: str
-    is_last: bool
-
-    def until(self, until: float, longest_s: float = math.inf) -> float:
-        now = time.monotonic()
-        return until if self.is_last else now + min((until - now) * SHARE_OF_A_TRY, longest_s)
+    uid: int
+    node: str
+    event_id: str
+    changes: Sequence[Change]
 
 
 class DbInterface:
@@ -85,6 +86,7 @@ class DbInterface:
         self._instances = {name: Connections(instance) for name, instance in dbsvr.instances.items()}
         self._config_calls = ConfigCalls(dbsvr.instances)
         self._owners = Owners(dbsvr.segment_list, self._instances)
+        self._rounds = Rounds(self._turn, self._goes_elsewhere)
         self._watch()
 
     def get(self, uid: int, node: str, *, deadline_ms: int | None = None) -> Snapshot:
@@ -99,34 +101,12 @@ class DbInterface:
 
     def get_many(self, uids: Sequence[int], node: str, *, deadline_ms: int | None = None) -> list[Snapshot | DBSvrError]:
         """One snapshot, or the error in its place, for each uid, in order. Raises no DBSvrError: one user's fault is not the others'."""
-        until = self._until(deadline_ms)
         results: list[Snapshot | DBSvrError] = [TimedOut("the deadline passed before this user was asked for")] * len(uids)
-        places = list(range(len(uids)))
-        asked: dict[int, set[str]] = {place: set() for place in places}
-        attempt = 0
-        while places:
-            by_turn: dict[Turn, list[int]] = {}
-            for place in places:
-                by_turn.setdefault(self._turn(uids[place], asked[place]), []).append(place)
-            again: dict[int, DBSvrError] = {}
-            is_soon = True
-            for turn, theirs in by_turn.items():
-                for start in range(0, len(theirs), MAX_BATCH_UIDS):
-                    batch = theirs[start : start + MAX_BATCH_UIDS]
-                    if time.monotonic() >= until:
-                        return results
-                    for place, result in zip(batch, self._ask_batch(turn, [uids[it] for it in batch], node, until), strict=True):
-                        results[place] = result
-                        if isinstance(result, DBSvrError) and result.retryable:
-                            again[place] = result
-                            is_soon &= self._goes_elsewhere(uids[place], turn, result, asked[place])
-            if not again:
-                break
-            if not is_soon:
-                if not _pause(max(again.values(), key=lambda error: error.retry_after_ms), attempt, until):
-                    break
-                attempt += 1
-            places = list(again)
+
+        def ask(turn: Turn, places: list[int], until: float) -> list[Snapshot | DBSvrError]:
+            return self._ask_batch(turn, [uids[place] for place in places], node, until)
+
+        self._rounds(uids, results, range(len(uids)), ask, MAX_BATCH_UIDS, self._until(deadline_ms))
         return results
 
     def finish(self, uid: int, node: str, event_id: str, changes: Sequence[Change], *, deadline_ms: int | None = None) -> WriteAnswer:
@@ -136,9 +116,40 @@ class DbInterface:
         """
         return self._write(uid, deadline_ms, "TASK.FINISH", uid, node, event_id, encode(changes))
 
+    def finish_many(self, writes: Sequence[Write], *, deadline_ms: int | None = None) -> list[WriteAnswer | DBSvrError]:
+        """One answer, or the error in its place, for each write, in order; on the way to one DBSvr they share a connection.
+
+        Each is repeated as `finish` repeats. Of several writes of one user each is sent when the one before has its answer. Raises no
+        DBSvrError.
+        """
+        until = self._until(deadline_ms)
+        results: list[WriteAnswer | DBSvrError] = [Overloaded("the deadline passed before this was sent; nothing was done")] * len(writes)
+        unknown: dict[int, DBSvrError] = {}
+
+        def ask(turn: Turn, places: list[int], until: float) -> list[WriteAnswer | DBSvrError]:
+            answers = self._ask_writes(turn, [writes[place] for place in places], until)
+            unknown.update(
+                (place, it) for place, it in zip(places, answers, strict=True) if isinstance(it, DBSvrError) and it.outcome_unknown
+            )
+            return answers
+
+        uids = [write.uid for write in writes]
+        for places in one_of_each(uids):
+            self._rounds(uids, results, places, ask, PIPELINED, until)
+        for place, error in unknown.items():
+            result = results[place]
+            if isinstance(result, DBSvrError) and not result.outcome_unknown:
+                results[place] = error  # as in `_write`: an earlier try may have been applied
+        return results
+
     def clear(self, uid: int, node: str, event_id: str, *, deadline_ms: int | None = None) -> WriteAnswer:
         """Delete the user's data; his version and his event ids stay. Errors as in `finish`."""
         return self._write(uid, deadline_ms, "TASK.CLEAR", uid, node, event_id)
+
+    def repair(self, uid: int, node: str, event_id: str, order: RepairOrder, *, deadline_ms: int | None = None) -> RepairAnswer:
+        """Let the user's DBSvr write one row again as it is on the master, by a statement. For operators. Errors as in `finish`."""
+        words = ("TASK.REPAIR", uid, node, event_id, encode(order))
+        return self._repeating(uid, lambda instance, until: _decoded(decode_repair_answer, self._ask(instance, until, *words)), deadline_ms)
 
     def explain(self, uid: int, *, deadline_ms: int | None = None) -> dict[str, Any]:
         """What the user's DBSvr knows of him, and which servers may serve him now."""
@@ -213,6 +224,17 @@ class DbInterface:
         reach.note(None)
         return answer
 
+    def _ask_writes(self, turn: Turn, writes: Sequence[Write], until: float) -> list[WriteAnswer | DBSvrError]:
+        commands = [("TASK.FINISH", it.uid, it.node, it.event_id, encode(it.changes)) for it in writes]
+        reach, until = self._reach(turn.instance), turn.until(until)
+        began = time.monotonic()
+        answers = self._instances[turn.instance].ask_many(commands, until=until)
+        for answer in answers[-1:]:  # they came over one connection: the last one says whether it held
+            error = answer if isinstance(answer, DBSvrError) else None
+            if not isinstance(error, NoAnswer) or until - began >= LEAST_WAIT_S:
+                reach.note(error)
+        return [_write_answer(answer) for answer in answers]
+
     def _ask_batch(self, turn: Turn, uids: list[int], node: str, until: float) -> list[Snapshot | DBSvrError]:
         try:
             answer = self._ask(turn.instance, turn.until(until, READ_TRY_S), "TASK.MGET", node, *uids)
@@ -258,9 +280,16 @@ class DbInterface:
                     raise
                 if self._goes_elsewhere(uid, turn, error, asked) and time.monotonic() < until:
                     continue
-                if not _pause(error, attempt, until):
+                if not pause(error, attempt, until):
                     raise
             attempt += 1
+
+
+def _write_answer(answer: Any) -> WriteAnswer | DBSvrError:
+    try:
+        return answer if isinstance(answer, DBSvrError) else _decoded(decode_write_answer, answer)
+    except DBSvrError as error:
+        return error
 
 
 def _decoded(decode: Callable[[bytes], Answer], answer: Any) -> Answer:
@@ -271,19 +300,6 @@ def _decoded(decode: Callable[[bytes], Answer], answer: Any) -> Answer:
         return decode(answer)
     except msgspec.MsgspecError as error:
         raise DBSvrError(f"the DBSvr answered what the protocol does not know: {error}") from error
-
-
-def _pause(error: DBSvrError, attempt: int, until: float) -> bool:
-    """Wait before the next attempt; False, without waiting, when the deadline would pass meanwhile.
-
-    The pause is random, so that clients that were refused together do not come back together. The DBSvr's own word for when
-    to come back is a lower bound.
-    """
-    pause_ms = random.uniform(1, min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2**attempt)) + error.retry_after_ms
-    if time.monotonic() + pause_ms / 1000 >= until:
-        return False
-    time.sleep(pause_ms / 1000)
-    return True
 
 
 def db_interface() -> DbInterface:

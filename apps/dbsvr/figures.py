@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from apps.dbsvr.stats import Config, Endpoint, Lost, MirrorTo, Peer, Segment, Stats, Takeover
+from apps.dbsvr.stats import Config, Endpoint, Hold, Lost, MirrorTo, Peer, Segment, Stats, Takeover
 
 MAX_GAP_S = 3.0
 """Counters further apart than this give no rate: the mean over a gap would be shown as if it were this second's."""
@@ -37,6 +37,7 @@ class ReplicaFigures(msgspec.Struct, frozen=True):
     refusal: str = ""
     endpoint: str = ""
     endpoints: tuple[Endpoint, ...] = ()
+    hold: Hold | None = None
 
 
 class MasterFigures(msgspec.Struct, frozen=True):
@@ -167,6 +168,7 @@ def figures(previous: Stats | None, current: Stats, elapsed_s: float) -> Figures
                 refusal=replica.refusal,
                 endpoint=replica.endpoint,
                 endpoints=replica.endpoints,
+                hold=replica.hold,
             )
             for name, replica in current.replicas.items()
         },

@@ -106,3 +106,9 @@ class CanaryRound(models.Model):
 
     def __str__(self) -> str:
         return f"canary {self.uid} at {self.at:.0f}"
+
+
+# Django looks for an app's models here.
+from apps.dbsvr.diff.models import DiffChunk, Difference, DiffRun  # noqa: E402
+
+__all__ = ["CanaryRound", "ConsoleState", "DiffChunk", "DiffRun", "Difference", "Sample", "ServerSample"]

@@ -1,4 +1,4 @@
-"""The rules about replicas: late, standing still, silent, gone, refused, too little used.
+"""The rules about replicas: late, standing still, silent, gone, refused, held, too little used.
 
 Pure. A late replica harms nobody: its users' reads go to the master. So lag alone is for attention, and becomes a fault only when the
 master has little room left.
@@ -11,14 +11,16 @@ import re
 from collections.abc import Callable
 
 from apps.dbsvr.figures import Figures, ReplicaFigures
-from apps.dbsvr.findings import ATTENTION, FAULT, Finding
+from apps.dbsvr.findings import ATTENTION, FAULT, MAINTENANCE, Finding
 from apps.dbsvr.rule import Rule, Scene, Tier, Told
 from apps.dbsvr.window import Answer
 
 SERVING = ("serving", "catching_up")
 GONE = ("silent", "down")
-IDLE = (*GONE, "refused")
-"""Nothing is served, and the lag means nothing."""
+UNCERTAIN = (*GONE, "refused")
+"""The lag means nothing, and nothing is served."""
+IDLE = (*UNCERTAIN, "held")
+"""Nothing is served."""
 PAST_THE_FORK = "past the fork"
 """In the words with which a DBSvr refuses a replica that holds what the master lacks. It will not heal; all other refusals may."""
 LATE = ("recent_write", "replica_lag", "handed_back")
@@ -32,7 +34,7 @@ def lag(name: str) -> Callable[[Figures], float | None]:
 
     def pick(figures: Figures) -> float | None:
         replica = figures.replicas.get(name)
-        return None if replica is None or replica.state in IDLE else replica.lag_ms
+        return None if replica is None or replica.state in UNCERTAIN else replica.lag_ms
 
     return pick
 
@@ -54,7 +56,7 @@ def replica_is(name: str, test: Callable[[ReplicaFigures], bool]) -> Callable[[F
 
 
 def is_halted(replica: ReplicaFigures) -> bool:
-    return replica.state == "stopped" or (replica.state not in IDLE and False in (replica.io_running, replica.sql_running))
+    return replica.state == "stopped" or (replica.state not in UNCERTAIN and False in (replica.io_running, replica.sql_running))
 
 
 def is_silent(scene: Scene, replica: ReplicaFigures) -> bool:
@@ -130,7 +132,7 @@ def stands_still(scene: Scene, name: str) -> float | None:
         return None
     (then, old), (at, new) = before
     replica, was = new.replicas.get(name), old.replicas.get(name)
-    if replica is None or was is None or replica.state in IDLE or None in (replica.tick, was.tick, new.master.tick, old.master.tick):
+    if replica is None or was is None or replica.state in UNCERTAIN or None in (replica.tick, was.tick, new.master.tick, old.master.tick):
         return None
     same = replica.tick == was.tick and old.run_id == new.run_id and at - then >= scene.limits.still_for_s * 0.9
     # The replica shows a tick a moment after the master does, so "behind" is asked of its lag too.
@@ -151,7 +153,7 @@ def stopped_clears(scene: Scene, name: str) -> bool:
         replica = figures.replicas.get(name)
         if replica is None or replica.lag_ms is None:
             return None
-        return not is_halted(replica) and replica.state not in IDLE and replica.lag_ms < scene.limits.lag_clear_ms
+        return not is_halted(replica) and replica.state not in UNCERTAIN and replica.lag_ms < scene.limits.lag_clear_ms
 
     return scene.window.held(well, scene.limits.lag_clear_for) is not None
 
@@ -262,6 +264,31 @@ def tell_refused(scene: Scene, name: str, finding: Finding) -> Told:
     return ("fork" if PAST_THE_FORK in replica.refusal else "waiting"), facts
 
 
+# ---- replica.held
+
+
+def is_held(replica: ReplicaFigures) -> bool:
+    return replica.state == "held"
+
+
+def held_rises(scene: Scene, name: str) -> float | None:
+    return scene.window.held(replica_is(name, is_held), 1)
+
+
+def held_clears(scene: Scene, name: str) -> bool:
+    return scene.window.held(replica_is(name, lambda it: not is_held(it)), 1) is not None
+
+
+def tell_held(scene: Scene, name: str, finding: Finding) -> Told:
+    """What was told last stands while it is away: it is held still."""
+    replica = scene.window.replica(name)
+    others = others_serving(scene, name)
+    facts: dict[str, float | int | str] = {**finding.facts, "replica": name, "others": ",".join(others)}
+    if replica is not None and replica.hold is not None:
+        facts |= {"reason": replica.hold.why, "held_by": replica.hold.by, "held_at": replica.hold.since}
+    return ("shared" if others else "alone"), facts
+
+
 # ---- replica.share
 
 
@@ -313,6 +340,7 @@ RULES = (
         tell_refused,
         of_replica=True,
     ),
+    Rule("replica.held", (Tier(MAINTENANCE, held_rises, held_clears),), tell_held, of_replica=True),
     Rule("replicas.none", (Tier(FAULT, none_rises, none_clears),), tell_none),
     Rule("replica.share", (Tier(ATTENTION, share_rises, share_clears),), tell_share),
 )

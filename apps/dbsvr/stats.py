@@ -28,8 +28,16 @@ class Master(msgspec.Struct, frozen=True):
     beat_age_ms: float | None = None
 
 
+class Hold(msgspec.Struct, frozen=True):
+    """Somebody has said that this replica is not to be used. `since`: epoch seconds."""
+
+    why: str
+    by: str
+    since: float
+
+
 class Replica(msgspec.Struct, frozen=True):
-    state: str  # serving, catching_up, stopped, refused, silent, down
+    state: str  # serving, catching_up, stopped, refused, held, silent, down
     refusal: str = ""
     endpoint: str = ""
     endpoints: tuple[Endpoint, ...] = ()
@@ -40,6 +48,7 @@ class Replica(msgspec.Struct, frozen=True):
     io_running: bool | None = None
     sql_running: bool | None = None
     last_error: str = ""
+    hold: Hold | None = None
 
 
 class Reads(msgspec.Struct, frozen=True):

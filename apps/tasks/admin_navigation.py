@@ -32,6 +32,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 link(_("Lists of users"), "group_add", reverse_lazy("tasks-lists"), "tasks.view_task"),
                 link(_("Attributes"), "badge", reverse_lazy("tasks-attributes"), "tasks.view_task"),
                 link(_("Event types"), "bolt", reverse_lazy("tasks-events"), "tasks.view_task"),
+                link(_("Points"), "toll", reverse_lazy("tasks-points"), "tasks.view_pointsprovider"),
                 link(_("Import and export"), "swap_vert", reverse_lazy("tasks-exchange"), "tasks.view_task"),
                 link(_("Audit log"), "receipt_long", reverse_lazy("tasks-audit"), "tasks.view_auditentry"),
                 link(_("API keys"), "key", reverse_lazy("admin:tasks_apikey_changelist"), "tasks.view_apikey"),

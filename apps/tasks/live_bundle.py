@@ -73,6 +73,7 @@ class LiveBundle:
         self._trouble = ""
         self._unreadable = ""
         self._heard = threading.Event()
+        self._taken = threading.Condition()
         self._starting = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -88,6 +89,19 @@ class LiveBundle:
         if held is None:
             raise NotKnownYet(f"no published tasks are known yet: {self._trouble or 'no DBSvr has answered'}")
         return Live(*held, self.age_s)
+
+    def get_at_least(self, revision: int, within_s: float) -> Live | None:
+        """Waits until this revision, or a newer one, is here; None: it does not come in time. Raises NotKnownYet."""
+        self.get()
+        with self._taken:
+            self._taken.wait_for(lambda: self._held is not None and self._held.revision >= revision, max(0.0, within_s))
+        found = self.get()
+        return found if found.revision >= revision else None
+
+    @property
+    def known(self) -> Bundle | None:
+        """What is there now; waits for nothing."""
+        return None if self._held is None else self._held.bundle
 
     @property
     def age_s(self) -> float:
@@ -179,7 +193,9 @@ class LiveBundle:
             return
         for code, why in read.left_out.items():
             log.error("a task cannot be used here and is left out", extra={"code": code, "why": why})
-        self._held = _Held(bundle.number, read, bundle.etag)
+        with self._taken:
+            self._held = _Held(bundle.number, read, bundle.etag)
+            self._taken.notify_all()
         log.info("published tasks taken over", extra={"revision": bundle.number, "tasks": len(read.tasks)})
         self._keep(bundle)
 

@@ -1,4 +1,7 @@
-"""`python -m deploy.local COMMAND`: the local stack, as the Makefile's targets run, up, down, status, logs, reset, demo use it."""
+"""`python -m deploy.local COMMAND`: the local stack, as the Makefile's targets run, up, down, status, logs, reset, demo use it.
+
+`reference points slow --ms 500` tells a reference server what to do wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from types import FrameType
 from deploy.local.answers import stats_of
 from deploy.local.demo_users import FIRST_DEMO_USERS
 from deploy.local.pieces import LocalStack, NotLocal
+from deploy.local.reference import add_arguments, give_order
 from deploy.local.server_process import ServerFailed
 from deploy.local.start_up import StartFailed, bring_down, bring_up, only_one_at_a_time
 from deploy.local.supervision import Supervisord, SupervisordFailed
@@ -39,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     demo = commands.add_parser("demo", help="a minute of load, the replica stalled in the middle")
     demo.add_argument("--seconds", type=int, default=60)
     demo.add_argument("--stall", type=int, default=20, help="seconds for which the replica stands still")
+    add_arguments(commands.add_parser("reference", help="tell a reference server to be slow, wrong, dead … or well"))
     chosen = parser.parse_args(arguments)
     try:
         stack = LocalStack(load())
@@ -55,6 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
             return logs(stack)
         if chosen.command == "reset":
             return reset_everything(stack, supervisord, asks=not chosen.yes)
+        if chosen.command == "reference":
+            return give_order(stack, chosen)
         from deploy.local.demo import demonstrate
 
         return demonstrate(stack, supervisord, chosen.seconds, chosen.stall)
@@ -191,6 +198,8 @@ def _addresses(stack: LocalStack) -> None:
     print(f"  console     {stack.web_address}/console/")
     print(f"  admin       {stack.web_address}/admin/")
     print(f"  API         {stack.web_address}/api/docs/")
+    for name, port in stack.references.items():
+        print(f"  {name:<11} reference server on port {port}: .venv/bin/python -m deploy.local reference {name} show")
     for name, instance in stack.configuration.dbsvr.instances.items():
         users = [first + 42 for first in FIRST_DEMO_USERS if stack.configuration.dbsvr.home_of(first + 42) == name]
         print(f"  DBSvr {name}     redis-cli -p {instance.port} " + (f"TASK.GET {users[0]} node-1" if users else "TASK.STATS"))

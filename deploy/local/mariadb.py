@@ -51,6 +51,10 @@ SMALL = (
 )
 
 
+GRANT_COLUMNS = "state, attempts, due_ms, settled_ms, error"
+"""Of `grant_outbox`: what the points relay may change. Who earned how much is the DBSvr's alone."""
+
+
 class Account(Protocol):
     """A user name and its password: what `tasksys_site.configuration.Account` has."""
 
@@ -71,6 +75,8 @@ class Accounts(Protocol):
     def web(self) -> Account: ...
     @property
     def reading(self) -> Account: ...
+    @property
+    def repair(self) -> Account: ...
 
 
 class MariaDBServer(ServerProcess):
@@ -239,7 +245,7 @@ def replicate(master: MariaDBServer, replica: MariaDBServer) -> None:
 def create_schemas_and_accounts(
     master: MariaDBServer, accounts: Accounts, configuration_schema: str = "tasksys", user_schema: str = "tasksys_user"
 ) -> None:
-    """The two schemas, and the four accounts with what each may do. Safe to repeat; passwords follow their files."""
+    """The two schemas, and the five accounts with what each may do. Safe to repeat; passwords follow their files."""
     for schema in (configuration_schema, user_schema):
         master.execute(f"CREATE DATABASE IF NOT EXISTS `{schema}` CHARACTER SET utf8mb4")
     configuration, users = _granted(configuration_schema), _granted(user_schema)
@@ -250,6 +256,8 @@ def create_schemas_and_accounts(
         # CREATE, since a right to a table that is not there yet can only be given with it.
         (accounts.web, [f"SELECT, INSERT, UPDATE, DELETE ON {configuration}", f"SELECT ON {users}", f"CREATE, INSERT, DELETE ON {purges}"]),
         (accounts.reading, [f"SELECT ON {configuration}", f"SELECT ON {users}", "SLAVE MONITOR ON *.*"]),
+        # BINLOG ADMIN: a row is mended by a statement, and by nothing else (docs/decisions/0015).
+        (accounts.repair, [f"SELECT, INSERT, UPDATE, DELETE ON {users}", "BINLOG ADMIN ON *.*"]),
     ]
     for account, rights in grants:
         # Over TCP the server sees 127.0.0.1 (it resolves no names), over the socket localhost.
@@ -262,8 +270,10 @@ def create_schemas_and_accounts(
 
 
 def grant_on_tables(master: MariaDBServer, accounts: Accounts, user_schema: str = "tasksys_user") -> None:
-    """What needs its table first: the logic side closes purge rows by their ids, and makes one for its own cache node."""
+    """What needs its table first: the logic side closes purge rows by their ids, makes one for its own cache node, and moves grants on."""
     for host in ("127.0.0.1", "localhost"):
+        columns = f"UPDATE ({GRANT_COLUMNS}) ON `{user_schema}`.grant_outbox"
+        master.execute(f"GRANT {columns} TO %s@%s", parameters=(accounts.web.user, host))
         master.execute(f"GRANT INSERT, DELETE ON `{user_schema}`.cache_purge TO %s@%s", parameters=(accounts.web.user, host))
 
 

@@ -19,6 +19,8 @@ from tasksys_site.configuration import PROJECT, Configuration, Instance, in_proj
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 SERVERS, DBSVR, TASKSYS = "servers", "dbsvr", "tasksys"
+REFERENCE_PATHS = {"points": "/grants", "profiles": "/profiles"}
+"""Those of `deploy.reference` that are started, and what follows the port in their section's `url`."""
 """The groups under supervisord, in the order in which they are started. They are stopped the other way round."""
 
 
@@ -61,6 +63,7 @@ class LocalStack:
         self.listeners: list[Listener] = []
         self.master, self.replicas = self._databases()
         self.broker, self.nodes = self._redis()
+        self.references = self._references()
         self.programs = [*self._server_programs(), *self._dbsvr_programs(), *self._tasksys_programs()]
         self._add_our_listeners()
 
@@ -89,10 +92,25 @@ class LocalStack:
     def secret_files(self) -> list[Path]:
         """What must exist before anything starts. The operator's is made with his account."""
         accounts = self.configuration.databases.accounts
-        files = [account.password_file for account in (accounts.migrations, accounts.workers, accounts.web, accounts.reading)]
+        files = [
+            account.password_file for account in (accounts.migrations, accounts.workers, accounts.web, accounts.reading, accounts.repair)
+        ]
         files.append(self.configuration.web.secret_key_file)
+        files += [self.reference_secret(name) for name in self.references]
         files += [instance.auth_secret_file for instance in self.configuration.dbsvr.instances.values() if instance.auth_secret_file]
         return [in_project(file) for file in files]
+
+    def reference_secret(self, name: str) -> Path:
+        return self.var / "secrets" / name
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the programs are told besides the configuration: the reference servers, where no other system is named."""
+        told = {}
+        for name, port in self.references.items():
+            told[f"TASKSYS_{name.upper()}__URL"] = f"http://127.0.0.1:{port}{REFERENCE_PATHS[name]}"
+            told[f"TASKSYS_{name.upper()}__TOKEN_FILE"] = str(self.reference_secret(name))
+        return told
 
     def log_of(self, program: Program) -> Path:
         return self.var / "log" / f"{program.group}-{program.name}.log"
@@ -147,9 +165,24 @@ class LocalStack:
             options = [*options, "--requirepass", parts.password]
         return RedisServer(name, self.var / "redis" / name, port, options)
 
+    def _references(self) -> dict[str, int]:
+        """The reference servers that are needed, and their ports."""
+        ports = {name: getattr(self.configuration.reference, f"{name}_port") for name in REFERENCE_PATHS}
+        needed = {name: port for name, port in ports.items() if port and not getattr(self.configuration, name).url}
+        for name, port in needed.items():
+            setting, variable = f"reference.{name}_port", f"TASKSYS_REFERENCE__{name.upper()}_PORT={port + 10}"
+            self._listen(f"the reference server for {name}", "127.0.0.1", port, setting, variable)
+        return needed
+
     def _server_programs(self) -> list[Program]:
         databases = [Program(server.name, SERVERS, server.command(), stops_within_s=30) for server in self.databases]
-        return [*databases, *(Program(server.name, SERVERS, server.command()) for server in self.redis_servers)]
+        redis = [Program(server.name, SERVERS, server.command()) for server in self.redis_servers]
+        return [*databases, *redis, *(Program(f"reference-{name}", SERVERS, self._reference(name)) for name in self.references)]
+
+    def _reference(self, name: str) -> list[str]:
+        command = [python(), "-m", "deploy.reference", name, "--port", str(self.references[name])]
+        command += ["--database", str(self.var / "reference" / f"{name}.sqlite")]
+        return [*command, "--token-file", str(self.reference_secret(name))]
 
     def _dbsvr_programs(self) -> list[Program]:
         programs = []
@@ -173,11 +206,17 @@ class LocalStack:
         worker = [*celery, "worker", "-Q", "sample", "-n", "sample@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
         # Each thread waits for one node at most; a frozen node must not take the threads of the others.
         purge = [*celery, "worker", "-Q", "purge", "-n", "purge@%h", "--pool", "threads", "--concurrency", "8", "--loglevel", "INFO"]
+        # Each thread waits for the points system, which may take its time.
+        points = [*celery, "worker", "-Q", "points", "-n", "points@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
+        # Two replicas at a time; a chunk must not keep the samples waiting.
+        diff = [*celery, "worker", "-Q", "diff", "-n", "diff@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
         beat = [*celery, "beat", "--loglevel", "INFO", "--schedule", str(self.var / "run" / "celerybeat"), "--pidfile="]
         return [
             Program("web", TASKSYS, granian),
             Program("celery", TASKSYS, worker),
             Program("purge", TASKSYS, purge),
+            Program("points", TASKSYS, points),
+            Program("diff", TASKSYS, diff),
             # Nobody can ask these two whether they are well, so they get the time to load Django and fail.
             Program("beat", TASKSYS, beat, up_after_s=3),
             Program("sampler", TASKSYS, [python(), "manage.py", "sampler"], up_after_s=3),

@@ -286,14 +286,14 @@ class PrivateStack:
     def _write_configuration(self, file: Path, view: View) -> None:
         secrets_dir = self.directory / "secrets"
         secrets_dir.mkdir(exist_ok=True, mode=0o700)
-        for name in ("migrations", "workers", "web", "reading", "django"):
+        for name in ("migrations", "workers", "web", "reading", "repair", "django"):
             path = secrets_dir / name
             if not path.exists():
                 path.write_text(secrets.token_urlsafe(32))
                 path.chmod(0o600)
         run_dir = self.directory / "run"
         lines = [f"var_dir = {_toml(self.directory)}", "", "[databases]", f"master = {self._endpoints_of('master', self.master, view)}"]
-        for name in ("migrations", "workers", "web", "reading"):
+        for name in ("migrations", "workers", "web", "reading", "repair"):
             lines += [f"[databases.accounts.{name}]", f'user = "tasksys_{name}"', f"password_file = {_toml(secrets_dir / name)}"]
         for name, server in self.replicas.items():
             lines += ["[[databases.replicas]]", f'name = "{name}"', f"endpoints = {self._endpoints_of(name, server, view)}"]

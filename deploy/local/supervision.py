@@ -64,7 +64,7 @@ class Supervisord:
         make_socket_directory(self.socket)
         self.file.write_text(supervisord_configuration(self.stack, self.socket), encoding="utf-8")
         environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-        environment["PYTHONUNBUFFERED"] = "1"
+        environment |= {"PYTHONUNBUFFERED": "1"} | self.stack.environment
         with open(self.stack.var / "log" / "supervisord.out", "wb") as out:
             self.process = subprocess.Popen(
                 [

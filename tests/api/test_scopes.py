@@ -15,7 +15,14 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 ENDPOINTS: dict[str, dict[str, str]] = {
     "api-user-tasks": {"GET": READ},
+    "api-user-prompts": {"GET": READ},
+    "api-user-events": {"POST": WRITE},
     "api-complete-task": {"POST": WRITE},
+    "api-accept-task": {"POST": WRITE},
+    "api-claim-reward": {"POST": WRITE},
+    "api-revert-progress": {"POST": WRITE},
+    "api-users-batch": {"POST": READ},
+    "api-events-batch": {"POST": WRITE},
     "api-user": {"DELETE": ADMIN},
     "api-explain": {"POST": READ},
     "api-config": {"GET": READ},

@@ -42,6 +42,7 @@ def test_no_page_breaks_the_policy_or_allows_more_than_it(page: Page, log_in: Lo
 
 def test_the_theme_is_chosen_in_the_menu_and_kept(page: Page, log_in: LogIn) -> None:
     log_in(page)
+    page.goto("/admin/")
     root = page.locator("html")
 
     page.locator("[x-data='{ openUserLinks: false }'] > .cursor-pointer").click()
@@ -54,6 +55,7 @@ def test_the_theme_is_chosen_in_the_menu_and_kept(page: Page, log_in: LogIn) -> 
 
 def test_the_menu_leads_to_the_operators_own_pages(page: Page, log_in: LogIn) -> None:
     log_in(page)
+    page.goto("/admin/")
 
     page.locator("[x-data='{ openUserLinks: false }'] > .cursor-pointer").click()
     page.get_by_role("link", name="My settings").click()
@@ -63,6 +65,7 @@ def test_the_menu_leads_to_the_operators_own_pages(page: Page, log_in: LogIn) ->
 
 def test_the_sidebar_is_folded_and_stays_folded(page: Page, log_in: LogIn) -> None:
     log_in(page)
+    page.goto("/admin/")
     sidebar = page.locator("#nav-sidebar")
     expect(sidebar).to_be_visible()
 
@@ -75,6 +78,7 @@ def test_the_sidebar_is_folded_and_stays_folded(page: Page, log_in: LogIn) -> No
 
 def test_the_palette_finds_a_page_and_enter_opens_it(page: Page, log_in: LogIn) -> None:
     log_in(page)
+    page.goto("/admin/")
 
     page.keyboard.press("Control+k")
     field = page.locator("#search-input-command")

@@ -28,8 +28,8 @@ the same test passes with the intact product.
 | INV 13 a takeover raises the floor | `WithoutTakeoverFloor` | test_pair_invariants: an owner killed while replicas lag |
 | a cap's quota is locked, not looked at | `WithoutQuotaLock` | test_caps: 300 users at once |
 
-`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowToSayIdle` and `OftenRebased` break nothing: they
-bring about, every time, what happens seldom, and the product must stand it.
+`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowCommits`, `SlowToSayIdle` and `OftenRebased`
+break nothing: they bring about, every time, what happens seldom, and the product must stand it.
 """
 
 from __future__ import annotations
@@ -321,6 +321,19 @@ def stops_in_transaction() -> None:
     store.send_commit = stopping
 
 
+def slow_commits() -> None:
+    """Not broken: every COMMIT takes a while longer."""
+    from workers import store
+
+    send_commit = store.send_commit
+
+    def slow(*rest: Any) -> None:
+        time.sleep(0.1)
+        send_commit(*rest)
+
+    store.send_commit = slow
+
+
 # --- a replica's worker
 
 
@@ -395,6 +408,7 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (withheld_outcomes, (MASTER_WORKER,)),
     (stops_before_writing, (MASTER_WORKER,)),
     (stops_in_transaction, (MASTER_WORKER,)),
+    (slow_commits, (MASTER_WORKER,)),
     (trusts_the_type, (REPLICA_WORKER,)),
     (off_by_one, (REPLICA_WORKER,)),
     (slow_to_say_idle, (MASTER_WORKER, REPLICA_WORKER)),

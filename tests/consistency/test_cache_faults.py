@@ -50,6 +50,7 @@ def test_no_old_copy_is_read_while_nodes_broker_center_and_dbsvr_fail(make_api_s
     assert verdict.counts["copy given by a node"] > 200, "the cache was hardly used: this run proves little"
 
 
+@pytest.mark.long
 def test_the_checker_finds_logic_nodes_that_do_not_settle(make_api_stack: MakeApiStack) -> None:
     stack = make_api_stack(DOUBLES["without_settle"])
     verdict = check_copies(stack, load(22, lasts_s=5.0), ())

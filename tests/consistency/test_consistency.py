@@ -49,6 +49,7 @@ def test_no_read_waits_long_while_some_server_can_serve_it(make_stack: MakeStack
     assert len(verdict.faults) >= 4, str(verdict)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("double", ["WithoutStamps", "LateStamps", "WithoutFloor", "SharesBegunQueries"])
 def test_the_checker_finds_a_dbsvr_that_breaks_the_protocol(make_stack: MakeStack, double: str) -> None:
     stack = make_stack(double=double)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from deploy.local.private_stack import PrivateStack, StackProcess
+from tests.consistency.broken import intact_or
 from tests.consistency.doubles import double as make_double
 from tests.stack.asking import Asked
 from tests.stack.segments import OF_A, state_of, wait_until_balanced, wait_until_settled
@@ -56,7 +57,7 @@ def stop_a_in_the_midst_of_a_write(stack: PrivateStack, names: str) -> StackProc
     return worker
 
 
-@pytest.mark.parametrize("broken", ["", "PlainFence"])
+@pytest.mark.parametrize("broken", intact_or("PlainFence"))
 def test_inv_12_an_owner_in_the_midst_of_a_write_keeps_its_segment_until_that_has_ended(make_stack: MakeStack, broken: str) -> None:
     """It has loaded the user, and stands. If another can have the segment now, the two overwrite each other's writes."""
     stack = make_stack(**QUICK, lease_ms=500, deadline_ms=1_000)
@@ -72,7 +73,7 @@ def test_inv_12_an_owner_in_the_midst_of_a_write_keeps_its_segment_until_that_ha
     assert (version != events) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "NoFence"])
+@pytest.mark.parametrize("broken", intact_or("NoFence"))
 def test_inv_12_who_is_not_the_owner_any_more_writes_nothing(make_stack: MakeStack, broken: str) -> None:
     """It stands right before its transaction while another takes its segment over, and goes on."""
     stack = make_stack(**QUICK, lease_ms=500, deadline_ms=1_000)
@@ -87,7 +88,7 @@ def test_inv_12_who_is_not_the_owner_any_more_writes_nothing(make_stack: MakeSta
     assert events == ({"of-a", "of-b"} if broken else {"of-b"})
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutLease", "WithoutLeaseWait"])
+@pytest.mark.parametrize("broken", intact_or("WithoutLease", "WithoutLeaseWait"))
 def test_inv_13_an_owner_that_sees_no_master_has_stopped_using_replicas_before_another_writes(make_stack: MakeStack, broken: str) -> None:
     """Its worker stands, so it looks no more; its replica stands too, and shows what was before."""
     stack = make_stack(**QUICK, double=broken, lease_ms=6_000, deadline_ms=1_000)
@@ -105,7 +106,7 @@ def test_inv_13_an_owner_that_sees_no_master_has_stopped_using_replicas_before_a
     assert (1 in answers) == bool(broken)
 
 
-@pytest.mark.parametrize("broken", ["", "WithoutTakeoverFloor"])
+@pytest.mark.parametrize("broken", intact_or("WithoutTakeoverFloor"))
 def test_inv_13_what_the_owner_before_has_written_is_below_the_floor_of_who_takes_over(make_stack: MakeStack, broken: str) -> None:
     """The owner is killed while the replica lacks its last write. Its stamps die with it."""
     stack = make_stack(**QUICK, double=broken, lease_ms=500)

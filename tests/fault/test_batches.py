@@ -43,7 +43,7 @@ def test_one_poisonous_request_in_a_batch_fails_alone(make_stack: MakeStack) -> 
 @pytest.mark.parametrize("release", [True, False], ids=["lock wait that ends", "lock that stays"])
 def test_lock_wait_in_a_batch_only_the_guilty_request_fails(make_stack: MakeStack, release: bool) -> None:
     """Somebody holds one user's row for longer than a request may take. His write waits alone; all others pass in their time."""
-    stack = make_stack()
+    stack = make_stack(deadline_ms=8_000)
     client = TaskClient(stack, timeout_s=30)
     client.finish(666)
     uids = [*range(1, 61), 666, *range(61, 121)]
@@ -64,7 +64,7 @@ def test_lock_wait_in_a_batch_only_the_guilty_request_fails(make_stack: MakeStac
         assert guilty.answer["applied"]
     else:
         assert isinstance(guilty.answer, Exception)
-        eventually(lambda: client.stats()["errors"]["TIMEOUT"] == 1)
+        eventually(lambda: client.stats()["errors"]["TIMEOUT"] == 1, within_s=20)
         eventually(lambda: client.stats()["users"]["in_flight"] == 0)
         lock.release()
     again = eventually(lambda: _finish_or_none(client, 666, "e1"))

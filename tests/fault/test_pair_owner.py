@@ -6,6 +6,8 @@ import contextlib
 import time
 from collections.abc import Callable
 
+import pytest
+
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.clients import CLIENT, Load, Run, final_states
 from tests.consistency.history import READ, WRITE, judge
@@ -99,6 +101,7 @@ def test_a_thawed_owner_serves_nothing_old_although_its_replica_lags(pair: Priva
     pair.replica.start_sql_thread()
 
 
+@pytest.mark.long
 def test_owner_returns_and_the_halves_are_balanced_again_without_an_error(make_stack: MakeStack) -> None:
     """With the settings as they come. Clients like logic nodes see no error meanwhile; each repeat is within their deadline."""
     stack = make_stack(instances=("a", "b"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from bench.compare import run_cell
 from bench.direct import FIRST_UID
 from bench.replica_lag import make_lag
@@ -15,6 +17,7 @@ from tests.stack.waiting import eventually
 MakeStack = Callable[..., PrivateStack]
 
 
+@pytest.mark.long
 def test_with_a_lagging_replica_an_unguarded_split_shows_stale_reads_and_ours_shows_none(make_stack: MakeStack) -> None:
     stack = make_stack()
     make_lag(stack, 1)

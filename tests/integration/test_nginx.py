@@ -64,6 +64,7 @@ def two_logic_nodes(web: WebProcess, django_on_stack: PrivateStack) -> Iterator[
     other.stop()
 
 
+@pytest.mark.long
 def test_a_users_requests_go_to_one_logic_node_and_to_the_other_while_it_is_away(
     two_logic_nodes: dict[str, WebProcess], start_nginx: Callable[..., Nginx]
 ) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from deploy.local.private_stack import PrivateStack
 
+pytestmark = pytest.mark.long
+
 PUBLISHED_WITHIN_S = 5.0
 BUSY = 3.0
 """Other tests may have the machine's processors at the same time."""

@@ -18,14 +18,17 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from apps.tasks.people.roles import (
     ADD_DRAFT,
     CHANGE_DRAFT,
+    CHANGE_POINTS,
     DELETE_DRAFT,
     EXPLAIN_USER,
     KILL_TASK,
     PUBLISH_DRAFT,
+    REPAIR_REPLICA,
     REVIEW_DRAFT,
     ROLES,
     VIEW_AUDIT,
     VIEW_DRAFT,
+    VIEW_POINTS,
     VIEW_REVISION,
     VIEW_TASK,
 )
@@ -75,6 +78,29 @@ PAGES: dict[str, Page] = {
     "cache:nodes": look(OPERATOR),
     "cache:add": do(ADMINISTRATOR),
     "cache:change": both(ADMINISTRATOR),
+    # Points
+    "tasks-points": look(VIEW_POINTS),
+    "tasks-points-pause": do(CHANGE_POINTS),
+    "tasks-points-rate": do(CHANGE_POINTS),
+    "tasks-points-grants": look(VIEW_POINTS),
+    "tasks-points-resend": do(CHANGE_POINTS),
+    "tasks-points-days": look(VIEW_POINTS),
+    "tasks-points-compare": do(CHANGE_POINTS),
+    # Replica diff
+    "diff:runs": look(OPERATOR),
+    "diff:runs-now": look(OPERATOR),
+    "diff:all-runs": look(OPERATOR),
+    "diff:run": look(OPERATOR),
+    "diff:run-now": look(OPERATOR),
+    "diff:differences": look(OPERATOR),
+    "diff:outcome": look(OPERATOR),
+    "diff:outcome-now": look(OPERATOR),
+    "diff:start": do(REPAIR_REPLICA),
+    "diff:change": do(REPAIR_REPLICA),
+    "diff:recheck": do(REPAIR_REPLICA),
+    "diff:preview": do(REPAIR_REPLICA),
+    "diff:repair": do(REPAIR_REPLICA),
+    "diff:use": both(REPAIR_REPLICA),
     # Tasks, drafts, revisions
     "admin:tasks_task_changelist": both(VIEW_TASK),
     "tasks-task": Page(VIEW_TASK, CHANGE_DRAFT),
@@ -191,6 +217,7 @@ def address_of(operators: dict[str, Any]) -> Iterator[Callable[[str], str]]:
     from django.urls import reverse
 
     from apps.cachesync.models import DRAINING, CacheNode
+    from apps.dbsvr.diff.models import DiffRun
     from apps.tasks.config.documents import Attribute, EventType, UserList
     from apps.tasks.keys import create_api_key
     from apps.tasks.models import AuditEntry
@@ -207,6 +234,7 @@ def address_of(operators: dict[str, Any]) -> Iterator[Callable[[str], str]]:
     key, _text = create_api_key(f"who may {tag}", ["read"])
     group = Group.objects.create(name=f"who-may-{tag}")
     # Not one that other tests use: a deed that is allowed is done.
+    run = DiffRun.objects.create(replica="r1", schema="tasksys_user", table=f"who_may_{tag}", state="ended")
     node = CacheNode.objects.create(name=f"who-may-{tag}", url="redis://127.0.0.1:1/0", state=DRAINING, changed_at=0)
 
     def arguments(name: str) -> dict[str, Any]:
@@ -233,6 +261,14 @@ def address_of(operators: dict[str, Any]) -> Iterator[Callable[[str], str]]:
                 return {"number": AuditEntry.objects.order_by("-id").values_list("id", flat=True)[0]}
             case "console:table" | "console:csv":
                 return {"key": "throughput"}
+            case "diff:run" | "diff:run-now":
+                return {"number": run.pk}
+            case "diff:change":
+                return {"number": run.pk, "change": "pause"}
+            case "diff:differences":
+                return {"replica": "r1"}
+            case "diff:use":
+                return {"replica": "r1", "change": "hold"}  # asks for a reason, and does nothing without
             case "cache:change":
                 return {"name": node.name, "change": "drain"}
             case "admin:app_list":
@@ -241,6 +277,7 @@ def address_of(operators: dict[str, Any]) -> Iterator[Callable[[str], str]]:
 
     yield lambda name: reverse(name, kwargs=arguments(name))
     node.delete()
+    run.delete()
 
 
 def alternatives(needed: Needed) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        web, self.front_port, metrics, other_front, other_metrics, master, replica, broker, one, two = free_ports(10)
+        web, self.front_port, metrics, other_front, other_metrics, master, replica, broker, one, two, points, profiles = free_ports(12)
         self.web_port = web
         self.settings = {
             "TASKSYS_WEB__PORT": str(web),
@@ -44,6 +44,8 @@ class Copy:
             "TASKSYS_DATABASES__MASTER": json.dumps([f"127.0.0.1:{master}"]),
             "TASKSYS_DATABASES__REPLICAS": json.dumps([{"name": "r1", "endpoints": [f"127.0.0.1:{replica}"]}]),
             "TASKSYS_BROKER__URL": f"redis://127.0.0.1:{broker}/0",
+            "TASKSYS_REFERENCE__POINTS_PORT": str(points),
+            "TASKSYS_REFERENCE__PROFILES_PORT": str(profiles),
             "TASKSYS_CACHE__NODES": json.dumps(
                 [{"name": f"node-{n}", "url": f"redis://127.0.0.1:{port}/0"} for n, port in ((1, one), (2, two))]
             ),
@@ -130,6 +132,7 @@ def test_secrets_are_for_their_owner_only(running: Copy) -> None:
     assert {oct(path.stat().st_mode & 0o777) for path in secrets} == {"0o600"}
 
 
+@pytest.mark.long
 def test_the_password_is_printed_once_and_the_data_is_kept(running: Copy) -> None:
     password = (running.folder / "var" / "secrets" / "operator").read_text().strip()
     with redis.Redis(port=running.front_port, socket_timeout=5) as client:

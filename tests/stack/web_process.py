@@ -6,6 +6,7 @@ import http.client
 import os
 import signal
 import sys
+from collections.abc import Mapping
 
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
@@ -17,11 +18,14 @@ APPLICATION = "tasksys_site.wsgi:application"
 class WebProcess(StackProcess):
     """Listens on the stack's web port, or on the one given; its log is in the stack's folder. It serves `application`."""
 
-    def __init__(self, stack: PrivateStack, port: int | None = None, application: str = APPLICATION) -> None:
+    def __init__(
+        self, stack: PrivateStack, port: int | None = None, application: str = APPLICATION, more: Mapping[str, str] | None = None
+    ) -> None:
+        """`more`: settings of this process alone, as environment."""
         self.port = port or stack.web_port
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(self.port)]
         command += ["--workers", "1", "--blocking-threads", "4", "--no-ws", "--workers-kill-timeout", "3", application]
-        super().__init__("web", command, stack.directory / f"web-{self.port}.log", stack.environment)
+        super().__init__("web", command, stack.directory / f"web-{self.port}.log", {**stack.environment, **(more or {})})
         self._stack = stack
         self.address = f"http://127.0.0.1:{self.port}"
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from apps.tasks.config.compile import InFlight, compile_bundle
-from apps.tasks.config.documents import Attribute, Condition, Configuration, Task, UserList
+from apps.tasks.config.documents import Attribute, Condition, Configuration, EventType, Task, UserList
 from apps.tasks.evaluation.bundle import Bundle, load_bundle
 from apps.tasks.evaluation.evaluator import Decision, Explanation, Profile, evaluate, explain
 from workers.protocol import Snapshot, TaskRecord
@@ -26,6 +26,11 @@ ATTRIBUTES = {
     "tries": Attribute(name="tries", type="number", default=0),
 }
 
+EVENTS = {
+    "match": EventType(name="match", attributes={"mode": "text", "score": "number", "rival": "text", "won": "boolean"}),
+    "paid": EventType(name="paid"),
+}
+
 
 def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]
@@ -41,7 +46,7 @@ def where(attribute: str, operator: str, value: object = None) -> Condition:
 
 def configuration(*tasks: Task, lists: Mapping[str, Sequence[int]] | None = None) -> Configuration:
     documents = {name: UserList(name=name, sha256=name, count=len(uids)) for name, uids in (lists or {}).items()}
-    return Configuration(tasks={each.code: each for each in tasks}, attributes=ATTRIBUTES, lists=documents)
+    return Configuration(tasks={each.code: each for each in tasks}, attributes=ATTRIBUTES, events=EVENTS, lists=documents)
 
 
 def bundle_bytes(

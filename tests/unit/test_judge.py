@@ -13,7 +13,7 @@ from apps.dbsvr.findings import LEVELS, Finding, light, shown
 from apps.dbsvr.judge import Judgement, judge
 from apps.dbsvr.replica_rules import PAST_THE_FORK
 from apps.dbsvr.rule import Most
-from apps.dbsvr.stats import Lost, Peer, Segment, Takeover
+from apps.dbsvr.stats import Hold, Lost, Peer, Segment, Takeover
 from tests.unit.samples_of_a_dbsvr import START, healthy, missed, replica, sample
 from workers.messages import Ready
 from workers.servers import Servers
@@ -457,6 +457,25 @@ def test_a_replica_that_is_refused_for_another_reason_is_for_attention_when_it_l
     assert levels(history[14]) == {"replica.refused": "attention"}
     assert find(history[16], "replica.refused").case == "back"
     assert "replica.refused" not in levels(history[19])
+
+
+def test_a_held_replica_is_announced_work_with_its_reason_and_ends_with_its_release() -> None:
+    held = r1(state="held", hold=Hold("3 rows differ", "wang", START - 60), lag_ms=9_000.0)
+    history = watch([*seconds(12, held), *seconds(2, start=12)])
+
+    assert levels(history[0]) == levels(history[11]) == {"replica.held": "maintenance"}, "and its lag is nobody's concern"
+    finding = find(history[0], "replica.held")
+    assert (finding.case, finding.facts["reason"], finding.facts["held_by"]) == ("shared", "3 rows differ", "wang")
+    assert "replica.held" not in levels(history[12])
+
+
+def test_replication_that_breaks_on_a_held_replica_is_told_all_the_same() -> None:
+    broken = r1(state="held", hold=Hold("3 rows differ", "wang", START), sql_running=False, last_error="Error 1032", reads=0.0)
+
+    history = watch([*seconds(3, broken), *seconds(20, r1(state="held", hold=Hold("3 rows differ", "wang", START)), start=3)])
+
+    assert levels(history[2]) == {"replica.held": "maintenance", "replica.stopped": "attention"}
+    assert levels(history[-1]) == {"replica.held": "maintenance"}
 
 
 def test_when_every_replica_is_refused_none_serves() -> None:

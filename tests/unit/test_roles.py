@@ -1,4 +1,4 @@
-"""What the five roles may, and that the migration makes them so."""
+"""What the roles may, and that the migrations make them so."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pytest
 from apps.tasks.people.roles import (
     ADD_DRAFT,
     CHANGE_DRAFT,
+    DBA,
     EDITOR,
     EXPLAIN_USER,
     KILL_TASK,
     PUBLISH_DRAFT,
     PUBLISHER,
+    REPAIR_REPLICA,
     REVIEW_DRAFT,
     REVIEWER,
     ROLES,
@@ -26,8 +28,12 @@ from apps.tasks.people.roles import (
 
 def test_the_migration_makes_the_roles_as_they_are_written() -> None:
     made = importlib.import_module("apps.tasks.migrations.0003_roles_and_operators").ROLES
+    added = importlib.import_module("apps.tasks.migrations.0005_points").ADDED
+    made = {role: [*codenames, *added[role]] for role, codenames in made.items()}
+    dba = importlib.import_module("apps.dbsvr.migrations.0012_repair_replica")
 
-    assert {role: {f"tasks.{codename}" for codename in codenames} for role, codenames in made.items()} == ROLES
+    five = {role: {f"tasks.{codename}" for codename in codenames} for role, codenames in made.items()}
+    assert {**five, dba.ROLE: {f"{app}.{codename}" for app, codename in dba.PERMISSIONS}} == ROLES
 
 
 def test_every_role_looks_at_tasks() -> None:
@@ -47,6 +53,11 @@ def test_support_explains_users_and_looks_and_no_more() -> None:
     assert all("view_" in permission or permission == EXPLAIN_USER for permission in ROLES[SUPPORT])
 
 
+def test_the_dba_alone_repairs_replicas_and_changes_no_task() -> None:
+    assert roles_with(REPAIR_REPLICA) == [DBA]
+    assert all("view_" in permission for permission in ROLES[DBA] - {REPAIR_REPLICA})
+
+
 def test_no_role_administers_accounts_or_keys() -> None:
-    assert {permission.split(".")[0] for permissions in ROLES.values() for permission in permissions} == {"tasks"}
+    assert {permission.split(".")[0] for permissions in ROLES.values() for permission in permissions} == {"tasks", "dbsvr"}
     assert not [permission for permissions in ROLES.values() for permission in permissions if "apikey" in permission]

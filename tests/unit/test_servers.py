@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from workers.messages import MASTER_ONLY, Ready, message_type
+from workers.messages import MASTER_ONLY, Hold, Ready, message_type
 from workers.servers import REBASE_AT, Servers
 from workers.timelines import PROMOTION, Known
 from workers.watermark import Watermark
@@ -75,6 +75,38 @@ def test_what_a_front_remembers_refuses_a_replica_past_the_fork_also_after_a_res
     servers.note_replica_tick("r1", 2, 131, NOW)
 
     assert not servers.replicas["r1"].is_admitted
+
+
+def test_a_held_replica_is_not_counted_on_and_its_ticks_go_on_counting() -> None:
+    servers = servers_with_fresh_tick(100)
+    servers.note_replica_tick("r1", 1, 100, NOW)
+    assert servers.base_of("r1") == 100
+
+    assert servers.note_holds({"r1": Hold("3 rows differ", "wang", 1)}, NOW) == ["r1"], "its worker must hear"
+    servers.note_master_tick(101, NOW)
+    servers.note_replica_tick("r1", 1, 101, NOW)
+
+    replica = servers.replicas["r1"]
+    assert (servers.best_replica_tick, servers.base_of("r1")) == (0, 0)
+    assert servers.master_reason(100, False, NOW) == "replica_down"
+    assert not servers.may_answer("r1"), "nor is what it had drained before"
+    assert (replica.state(servers.clock, NOW), replica.tick, servers.lag_s(replica, NOW)) == ("held", 101, 0.0)
+
+    assert servers.note_holds({}, NOW) == ["r1"]
+    assert servers.master_reason(101, False, NOW) is None
+    assert servers.base_of("r1") == 100
+
+
+def test_a_hold_that_is_known_before_the_fresh_tick_keeps_the_replica_out_from_the_first_moment() -> None:
+    servers = Servers(["r1"], 50, Watermark())
+    servers.connect("r1", 1)
+    servers.note_holds({"r1": Hold("3 rows differ", "wang", 1), "gone": Hold("of an older configuration", "wang", 1)}, NOW)
+
+    servers.begin_life(ready(1, 100), NOW)
+    servers.note_replica_tick("r1", 1, 100, NOW)
+
+    assert servers.base_of("r1") == 0
+    assert servers.best_replica_tick == 0
 
 
 def test_a_replica_ahead_of_the_master_betrays_a_restore_that_nobody_saw() -> None:

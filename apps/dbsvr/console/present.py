@@ -17,7 +17,7 @@ from apps.dbsvr.canary import READ_FOR_S
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.figures import MASTER, Figures, ReplicaFigures
 from apps.dbsvr.quantities import clock, count, digits, duration, lag, share
-from apps.dbsvr.replica_rules import GONE, IDLE, PAST_THE_FORK
+from apps.dbsvr.replica_rules import GONE, PAST_THE_FORK, UNCERTAIN
 from apps.dbsvr.segments import AWAY, HOME, NOBODY, TAKING, put_together
 from apps.dbsvr.state import InstanceNow, State
 from apps.dbsvr.stats import Endpoint, Takeover
@@ -66,7 +66,7 @@ def tiles(now: InstanceNow | None, language: str, age_limit_ms: int) -> dict[str
         keys = ("share", "reads", "writes", "oldest", "lag", "users")
         return {f"{key}{line}": NOT_YET if not line else "" for key in keys for line in ("", "_sub")}
     it = now.figures
-    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in IDLE}
+    lags = {name: replica.lag_ms for name, replica in sorted(it.replicas.items()) if replica.state not in UNCERTAIN}
     known = [value for value in lags.values() if value is not None]
     query = it.queues.get("query")
     safe = part(it.safe, it.reads, language)
@@ -137,13 +137,17 @@ def _replica_row(name: str, replica: ReplicaFigures, it: Figures, language: str)
         "catching_up": _("catching up"),
         "stopped": _("stopped"),
         "refused": _("refused"),
+        "held": _("not used"),
         "silent": _("no answer"),
         "down": _("away"),
     }
-    unknown = replica.state in IDLE or replica.lag_ms is None
+    unknown = replica.state in UNCERTAIN or replica.lag_ms is None
     behind = UNKNOWN if unknown else lag(replica.lag_ms or 0.0, language)
     if replica.state == "refused":
         why = _("it holds what the master lacks") if PAST_THE_FORK in replica.refusal else _("it has not shown yet that it goes along")
+    elif replica.state == "held":
+        hold = replica.hold
+        why = _("held by %(by)s: %(reason)s") % {"by": hold.by if hold else UNKNOWN, "reason": hold.why if hold else UNKNOWN}
     elif unknown:
         why = _("its lag is unknown")
     elif replica.state == "stopped":
@@ -288,6 +292,7 @@ def _worker(key: str, name: str, answers: bool, running: bool, state: str) -> Pr
         "catching_up": _("serves, its replica is late"),
         "stopped": _("runs, its replica is stopped"),
         "refused": _("runs, its replica is refused"),
+        "held": _("runs, its replica is held"),
         "silent": _("runs, its database does not answer"),
         "down": _("runs, its database does not answer"),
     }

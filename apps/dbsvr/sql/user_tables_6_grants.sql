@@ -35,6 +35,6 @@ CREATE TABLE grant_outbox (
     settled_ms BIGINT NULL,
     error      VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL DEFAULT '',
     KEY grant_outbox_due (state, due_ms),
-    KEY grant_outbox_uid (uid, version),
+    KEY grant_outbox_uid (uid, state, version),
     KEY grant_outbox_created (created_ms)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

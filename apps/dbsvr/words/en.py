@@ -128,6 +128,42 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "If this stays, look where %(replica)s replicates from.",
     ),
     "replica.refused/back": ("Replica %(replica)s is used again.", "This ends after 5 good samples in a row."),
+    "replica.held/shared": (
+        "Replica %(replica)s is not used: %(held_by)s has held it since %(held_at)s.",
+        "The reason: %(reason)s. %(others)s and the master serve its reads. Nobody sees old data. "
+        "Release it on the page Replica diff when it is right again.",
+    ),
+    "replica.held/alone": (
+        "Replica %(replica)s is not used: %(held_by)s has held it since %(held_at)s.",
+        "The reason: %(reason)s. The master serves its reads. Nobody sees old data. "
+        "Release it on the page Replica diff when it is right again.",
+    ),
+    "diff.found/used": (
+        "%(rows)s rows on %(replica)s differ from the master.",
+        "First seen at %(seen_at)s: %(named)s. %(replica)s is used all the same. Look at both rows on the page Replica diff, then repair.",
+    ),
+    "diff.found/held": (
+        "%(rows)s rows on %(replica)s differ from the master.",
+        "First seen at %(seen_at)s: %(named)s. %(replica)s is held, so nobody is shown them. "
+        "Look at both rows on the page Replica diff, then repair.",
+    ),
+    "diff.found/one_used": (
+        "A row on %(replica)s differs from the master.",
+        "First seen at %(seen_at)s: %(named)s. %(replica)s is used all the same. Look at both rows on the page Replica diff, then repair.",
+    ),
+    "diff.found/one_held": (
+        "A row on %(replica)s differs from the master.",
+        "First seen at %(seen_at)s: %(named)s. %(replica)s is held, so nobody is shown it. "
+        "Look at both rows on the page Replica diff, then repair.",
+    ),
+    "diff.gap/part": (
+        "%(gap_share)s of %(table)s on %(replica)s was not compared.",
+        "Run %(run)s: %(reason)s. What was compared is shown on the page Replica diff.",
+    ),
+    "diff.gap/all": (
+        "%(table)s on %(replica)s was not compared as a whole.",
+        "Run %(run)s: %(reason)s. What was compared is shown on the page Replica diff.",
+    ),
     "replicas.none/busy": (
         "No replica can serve.",
         "The master answers every read: %(most_share)s of the most it has managed. Reads stay right; they may become slow.",
@@ -283,6 +319,26 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "A promise was broken: an event of the canary was applied twice.",
         "Seen at %(last_at)s in an answer of %(server)s (%(violations)s such rounds in 24 h). Does anybody else write the reserved users? "
         "The log of Celery has the versions. This ends an hour after the last one.",
+    ),
+    "points.dead": (
+        "%(dead)s grants of points were given up.",
+        "Their users miss points. When the points system takes grants again, send them again on the page Points.",
+    ),
+    "points.dead/one": (
+        "One grant of points was given up.",
+        "Its user misses points. When the points system takes grants again, send it again on the page Points.",
+    ),
+    "points.waiting/failing": (
+        "Points have waited for up to %(wait_ms)s to be delivered.",
+        "%(waiting)s grants wait, %(indeterminate)s of them without a known outcome. Nothing is lost. The page Points has the last error.",
+    ),
+    "points.waiting/paused": (
+        "The delivery of points is paused; the oldest grant has waited for %(wait_ms)s.",
+        "%(waiting)s grants wait. Nothing is lost. Resume it on the page Points.",
+    ),
+    "points.relay": (
+        "No points are delivered: no relay has worked since %(since_at)s.",
+        "Grants wait in the database, and nothing is lost. Look at the Celery worker of queue points, and at beat.",
     ),
     "cache.out/one": (
         "Cache node %(node)s does not answer since %(since_at)s.",

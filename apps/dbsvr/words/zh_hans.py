@@ -108,6 +108,38 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "原因：%(refusal)s。其读由其他服务器承担，没有用户会看到旧数据。若持续不变，请检查 %(replica)s 从哪里复制。",
     ),
     "replica.refused/back": ("从库 %(replica)s 恢复使用。", "连续 5 次正常采样后本条消失。"),
+    "replica.held/shared": (
+        "从库 %(replica)s 已停用：%(held_by)s 于 %(held_at)s 停用。",
+        "原因：%(reason)s。其读由 %(others)s 和主库承担，没有用户会看到旧数据。确认无误后请在“主从差异”页恢复使用。",
+    ),
+    "replica.held/alone": (
+        "从库 %(replica)s 已停用：%(held_by)s 于 %(held_at)s 停用。",
+        "原因：%(reason)s。其读由主库承担，没有用户会看到旧数据。确认无误后请在“主从差异”页恢复使用。",
+    ),
+    "diff.found/used": (
+        "%(replica)s 有 %(rows)s 行与主库不同。",
+        "首次发现于 %(seen_at)s：%(named)s。%(replica)s 仍在使用。请在“主从差异”页对比两边的行，然后修复。",
+    ),
+    "diff.found/held": (
+        "%(replica)s 有 %(rows)s 行与主库不同。",
+        "首次发现于 %(seen_at)s：%(named)s。%(replica)s 已停用，没有用户会看到。请在“主从差异”页对比两边的行，然后修复。",
+    ),
+    "diff.found/one_used": (
+        "%(replica)s 有一行与主库不同。",
+        "首次发现于 %(seen_at)s：%(named)s。%(replica)s 仍在使用。请在“主从差异”页对比两边的行，然后修复。",
+    ),
+    "diff.found/one_held": (
+        "%(replica)s 有一行与主库不同。",
+        "首次发现于 %(seen_at)s：%(named)s。%(replica)s 已停用，没有用户会看到。请在“主从差异”页对比两边的行，然后修复。",
+    ),
+    "diff.gap/part": (
+        "%(replica)s 的 %(table)s 有 %(gap_share)s 未比较。",
+        "第 %(run)s 次比较：%(reason)s。已比较的部分见“主从差异”页。",
+    ),
+    "diff.gap/all": (
+        "%(replica)s 的 %(table)s 未能完整比较。",
+        "第 %(run)s 次比较：%(reason)s。已比较的部分见“主从差异”页。",
+    ),
     "replicas.none/busy": (
         "没有可用的从库。",
         "全部读由主库承担，已达历史最高的 %(most_share)s。结果仍然正确，但可能变慢。",
@@ -241,6 +273,20 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "承诺被破坏：探针的一个事件被应用了两次。",
         "于 %(last_at)s 在 %(server)s 的应答中发现（24 小时内共 %(violations)s 轮）。是否有别人在写保留用户？"
         "版本详情见 Celery 日志。最后一次之后一小时结束。",
+    ),
+    "points.dead": ("%(dead)s 张积分发放单已放弃投递。", "这些用户缺少积分。积分系统恢复后，请在“积分”页面重新发送。"),
+    "points.dead/one": ("1 张积分发放单已放弃投递。", "该用户缺少积分。积分系统恢复后，请在“积分”页面重新发送。"),
+    "points.waiting/failing": (
+        "积分最长已等待 %(wait_ms)s 未能投递。",
+        "共 %(waiting)s 张发放单在等，其中 %(indeterminate)s 张结果未知。没有丢失；最近的错误见“积分”页面。",
+    ),
+    "points.waiting/paused": (
+        "积分投递已暂停；最早的发放单已等待 %(wait_ms)s。",
+        "共 %(waiting)s 张发放单在等，没有丢失。可在“积分”页面恢复投递。",
+    ),
+    "points.relay": (
+        "积分没有投递：自 %(since_at)s 起没有投递进程在工作。",
+        "发放单留在数据库中，没有丢失。请检查 points 队列的 Celery 工作进程和 beat。",
     ),
     "cache.out/one": (
         "缓存节点 %(node)s 自 %(since_at)s 起没有应答。",

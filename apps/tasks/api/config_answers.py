@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
+from apps.tasks.api.compression import takes_gzip
 from apps.tasks.api.problems import Problem
 from apps.tasks.config.change_words import say_differences
 from apps.tasks.config.differences import differences
@@ -95,14 +96,6 @@ def has_it(if_none_match: str, etag: str) -> bool:
     """By the weak comparison, as RFC 9110 wants it for this header: a proxy that compresses makes the tag a weak one."""
     known = parse_etags(if_none_match)
     return "*" in known or etag in {each.removeprefix("W/") for each in known}
-
-
-def takes_gzip(accept_encoding: str) -> bool:
-    for offer in accept_encoding.lower().split(","):
-        name, _semicolon, weight = offer.partition(";")
-        if name.strip() in ("gzip", "*"):
-            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
 
 
 def draft(draft: Draft) -> DraftAnswer:

@@ -16,13 +16,12 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 
 from apps.tasks.api import config_answers as answers
 from apps.tasks.api import config_descriptions as descriptions
 from apps.tasks.api import reading
+from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.problems import Problem
-from apps.tasks.api.views import ApiView
 from apps.tasks.config.exchange import export_json, import_json
 from apps.tasks.models import Draft, Revision
 from apps.tasks.models.records import Origin
@@ -63,30 +62,30 @@ class ConfigView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
 
     @extend_schema(**descriptions.GET_CONFIG)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: ApiRequest) -> HttpResponse:
         newest = Revision.objects.order_by("-number").first()
         if newest is None:
             raise Problem("unknown_revision", _("Nothing was published yet."))
-        return answers.bundle(request._request, newest, lasts=False)
+        return answers.bundle(request, newest, lasts=False)
 
 
 class RevisionView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
 
     @extend_schema(**descriptions.GET_REVISION)
-    def get(self, request: Request, number: str) -> HttpResponse:
+    def get(self, request: ApiRequest, number: str) -> HttpResponse:
         wanted = reading.read_number(number, "path/number")
         revision = Revision.objects.filter(number=wanted).first()
         if revision is None:
             raise Problem("unknown_revision", _("There is no revision %(number)d.") % {"number": wanted}, "path/number")
-        return answers.bundle(request._request, revision, lasts=True)
+        return answers.bundle(request, revision, lasts=True)
 
 
 class DocumentsView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
 
     @extend_schema(**descriptions.GET_DOCUMENTS)
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: ApiRequest) -> HttpResponse:
         number = live_number()
         headers = {"Cache-Control": "no-store", answers.REVISION_HEADER: str(number)}
         return HttpResponse(export_json(configuration_at(number)), content_type=answers.JSON, headers=headers)
@@ -96,10 +95,10 @@ class DraftsView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": ADMIN}
 
     @extend_schema(**descriptions.IMPORT_DRAFT)
-    def post(self, request: Request) -> HttpResponse:
-        query = request._request.GET
+    def post(self, request: ApiRequest) -> HttpResponse:
+        query = request.GET
         base = reading.read_number(query.get("base_revision"), "query/base_revision")
-        imported = import_json(reading.read_bytes(request._request, LARGEST_IMPORT_BYTES))
+        imported = import_json(reading.read_bytes(request, LARGEST_IMPORT_BYTES))
         if imported.faults:
             raise answers.invalid(list(imported.faults), _("The file was not taken."))
         is_dry_run = query.get("dry_run", "false") == "true"
@@ -118,7 +117,7 @@ class DraftView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"GET": ADMIN, "HEAD": ADMIN}
 
     @extend_schema(**descriptions.GET_DRAFT)
-    def get(self, request: Request, number: str) -> HttpResponse:
+    def get(self, request: ApiRequest, number: str) -> HttpResponse:
         return answers.answer(answers.draft(_draft(number)))
 
 
@@ -126,8 +125,8 @@ class AskView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": ADMIN}
 
     @extend_schema(**descriptions.ASK)
-    def post(self, request: Request, number: str) -> HttpResponse:
-        draft, body = _draft(number), reading.read_body(request._request, EditionBody)
+    def post(self, request: ApiRequest, number: str) -> HttpResponse:
+        draft, body = _draft(number), reading.read_body(request, EditionBody)
         with _refusals():
             review.ask(draft, body.edition, request.user)
         return answers.answer(answers.draft(draft))
@@ -137,8 +136,8 @@ class ResolveView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": ADMIN}
 
     @extend_schema(**descriptions.RESOLVE)
-    def post(self, request: Request, number: str) -> HttpResponse:
-        draft, body = _draft(number), reading.read_body(request._request, ResolveBody)
+    def post(self, request: ApiRequest, number: str) -> HttpResponse:
+        draft, body = _draft(number), reading.read_body(request, ResolveBody)
         with _refusals():
             drafts.resolve(draft, body.kind, body.key, body.path, body.take, request.user, edition=body.edition, seen=body.seen)
         return answers.answer(answers.draft(draft))
@@ -148,8 +147,8 @@ class PublishView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": ADMIN}
 
     @extend_schema(**descriptions.PUBLISH)
-    def post(self, request: Request, number: str) -> HttpResponse:
-        draft, body = _draft(number), reading.read_body(request._request, PublishBody)
+    def post(self, request: ApiRequest, number: str) -> HttpResponse:
+        draft, body = _draft(number), reading.read_body(request, PublishBody)
         if not body.reason.strip():
             raise Problem("bad_request", _("Say why: the reason stands in the history."), "#/reason")
         choices: dict[str, Any] = {"in_flight": body.in_flight, "history_counts": body.history_counts}

@@ -15,7 +15,7 @@ from apps.tasks.api.problems import CONTENT_TYPE, Problem
 from apps.tasks.api.task_answers import ReasonAnswer
 from apps.tasks.evaluation.reasons import ENDED, STATUSES
 
-_UID = OpenApiParameter(
+UID = OpenApiParameter(
     "uid",
     {"type": "integer", "format": "int64", "minimum": 1, "maximum": settings.RESERVED_FROM_UID - 1, "example": 1000000000042},
     OpenApiParameter.PATH,
@@ -68,7 +68,7 @@ def answers_of(
     return answers
 
 
-_LANG = OpenApiParameter(
+LANG = OpenApiParameter(
     "lang",
     OpenApiTypes.STR,
     OpenApiParameter.QUERY,
@@ -84,7 +84,7 @@ LIST_TASKS: dict[str, Any] = {
         "done in the present period; what he cannot do now is listed with `status=unavailable`, with reasons."
     ),
     "parameters": [
-        _UID,
+        UID,
         OpenApiParameter(
             "status",
             {"type": "array", "items": {"type": "string", "enum": list(STATUSES)}},
@@ -92,7 +92,7 @@ LIST_TASKS: dict[str, Any] = {
             explode=False,
             description="Only tasks in these states, separated by commas.",
         ),
-        _LANG,
+        LANG,
         OpenApiParameter(
             "attributes",
             OpenApiTypes.STR,
@@ -145,46 +145,12 @@ LIST_TASKS: dict[str, Any] = {
     ),
 }
 
-COMPLETE_TASK: dict[str, Any] = {
-    "operation_id": "completeTask",
-    "summary": "Record that a user completed a task",
-    "description": (
-        "Scope `write`. Completes the task at once, in the period in which `at` lies. Send the same `event_id` again as often as you like: "
-        "it is applied once, and a repeat answers what it did the first time, with the user as he is now."
-    ),
-    "parameters": [_UID, OpenApiParameter("code", OpenApiTypes.STR, OpenApiParameter.PATH, description="The task's code.")],
-    "request": {"application/json": shapes.CompleteBodySerializer},
-    "examples": [OpenApiExample("Example", value={"event_id": "login-2026-11-30-42"}, request_only=True)],
-    "responses": answers_of(
-        shapes.CompletionSerializer,
-        *(400, 401, 403, 404, 409, 413, 415, 502, 503, 504),
-        example={
-            "uid": 1000000000042,
-            "event_id": "login-2026-11-30-42",
-            "applied": True,
-            "generation": 1,
-            "version": 4,
-            "points": 60,
-            "task": {
-                "code": "log-in-today",
-                "period": "2026-11-30",
-                "state": "completed",
-                "progress": 1,
-                "target": 1,
-                "completed_now": True,
-                "points": 10,
-                "resets_at": "2026-12-01T00:00:00Z",
-            },
-        },
-    ),
-}
-
 FORGET_USER: dict[str, Any] = {
     "operation_id": "forgetUser",
     "summary": "Erase a user's progress and points",
     "description": "Scope `admin`. Erasing waits behind all other work. His version goes on counting, so that no old copy passes for new.",
     "parameters": [
-        _UID,
+        UID,
         OpenApiParameter(
             "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The event id; without one, one is made."
         ),
@@ -206,7 +172,7 @@ EXPLAIN: dict[str, Any] = {
         "Scope `read`. Every check of every task, in a fixed order, with what was wanted and what is; at any moment, with the user's "
         "records as they are now. The same evaluator decides here and in the other calls."
     ),
-    "parameters": [_LANG],
+    "parameters": [LANG],
     "request": {"application/json": shapes.ExplainBodySerializer},
     "examples": [OpenApiExample("Example", value={"uid": 42, "attributes": {"level": 28}, "tasks": ["daily-login"]}, request_only=True)],
     "responses": answers_of(

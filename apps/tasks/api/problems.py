@@ -14,13 +14,12 @@ from typing import Any
 import msgspec
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import Error as DatabaseError
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework import exceptions as drf
 
 from apps.tasks.api.task_answers import ReasonAnswer, reason_answer
-from apps.tasks.services import BadMoment, EventUsedOtherwise, NotEligible, UnknownTask
+from apps.tasks.services.errors import BadMoment, EventUsedOtherwise, NotEligible, UnknownEventType, UnknownTask
 from apps.tasks.watch import NotKnownYet
 from workers import protocol
 
@@ -65,6 +64,8 @@ WIRE_ERRORS: Mapping[type[protocol.DBSvrError], str] = {
     protocol.TimedOut: "timeout",
     protocol.Unreachable: "unreachable",
     protocol.Refused: "dbsvr_fault",
+    # This process has not heard of the newest revision in time, which another one has used for the user already.
+    protocol.OldRules: "not_ready",
     # Answers to whoever asks for the configuration; no call of the API does, the thread that holds it does.
     protocol.ConfigUnseen: "not_ready",
     protocol.DamagedRevision: "not_ready",
@@ -119,11 +120,11 @@ class Problem(Exception):
         return response
 
 
-def answer_exception(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """Django REST framework's exception handler: whatever went wrong, a problem is answered."""
-    problem = problem_of(error, is_write=context["request"].method not in ("GET", "HEAD"))
+def answer_error(error: Exception, request: HttpRequest) -> HttpResponse:
+    """Whatever went wrong, a problem is answered."""
+    problem = problem_of(error, is_write=request.method not in ("GET", "HEAD"))
     if problem is None:
-        log.error("an API request failed", exc_info=error, extra={"path": context["request"].path})
+        log.error("an API request failed", exc_info=error, extra={"path": request.path})
         return internal_problem()
     return problem.answer()
 
@@ -141,6 +142,8 @@ def problem_of(error: Exception, is_write: bool) -> Problem | None:
             return _of_wire(error, is_write)
         case UnknownTask():
             return Problem("unknown_task", _("There is no task with the code “%(code)s”.") % {"code": str(error)[:80]}, "path/code")
+        case UnknownEventType():
+            return Problem("bad_request", str(error), "#/type")
         case BadMoment():
             return Problem("bad_request", str(error), "#/at")
         case EventUsedOtherwise():
@@ -175,19 +178,9 @@ def _of_wire(error: protocol.DBSvrError, is_write: bool) -> Problem:
 
 def _of_framework(error: Exception) -> Problem | None:
     match error:
-        case drf.NotAuthenticated() | drf.AuthenticationFailed():
-            return Problem("not_authenticated", str(error.detail), "header/Authorization", headers={"WWW-Authenticate": "Api-Key"})
-        case drf.PermissionDenied():
-            return Problem("scope_missing", str(error.detail))
         case PermissionDenied():
             return Problem("scope_missing", _("This is not allowed."))
-        case drf.NotFound() | Http404():
+        case Http404():
             return Problem("not_found", _("This API has no such address. See /api/docs/."))
-        case drf.MethodNotAllowed():
-            return Problem("method_not_allowed", str(error.detail))
-        case drf.UnsupportedMediaType():
-            return Problem("unsupported_media_type", str(error.detail), "header/Content-Type")
-        case drf.APIException() if 400 <= error.status_code < 500:
-            return Problem("bad_request", str(error.detail))
         case _:
             return None

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from binascii import a2b_qp
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from apps.tasks.api.bodies import EventsBody, UsersBody
 from apps.tasks.api.problems import Problem
 from apps.tasks.config.limits import FIRST_YEAR, LAST_YEAR
 from apps.tasks.evaluation.reasons import STATUSES
-from workers.protocol import BadArgument, parse_event_id, parse_uid
+from workers.protocol import PERIOD_KEY, BadArgument, parse_event_id, parse_uid
 
 LARGEST_BODY_BYTES = 64 * 1024
+LARGEST_BATCH_BYTES = 1024 * 1024
+MAX_ITEMS = 500
+MOST_PROMPTS = 50
 LANGUAGES = tuple(code for code, _name in settings.LANGUAGES)
 
-
-class CompleteBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of `complete`. `at` is when the event happened, with its offset; without it, now."""
-
-    event_id: str
-    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    attributes: dict[str, Any] = {}
-
-
-class ExplainBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of `explain`. Without `at`: now; without `tasks` (codes): all; without `draft` (its number): what is live."""
-
-    uid: int | str
-    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    attributes: dict[str, Any] = {}
-    tasks: list[str] | None = None
-    draft: int | None = None
-
+_attributes = msgspec.json.Decoder(dict[str, Any])
 
 Body = TypeVar("Body", bound=msgspec.Struct)
+Batch = TypeVar("Batch", EventsBody, UsersBody)
 
 
 def read_uid(text: str, pointer: str = "path/uid") -> int:
@@ -63,20 +54,40 @@ def read_explained_moment(at: datetime | None, now: datetime) -> datetime:
     return at
 
 
-def read_attributes(request: HttpRequest) -> dict[str, Any]:
+def read_query(request: HttpRequest) -> dict[str, str]:
+    """What follows the question mark; of a name that is there twice the last value. Half the price of request.GET."""
+    query: dict[str, str] = {}
+    for part in request.META.get("QUERY_STRING", "").split("&"):
+        if part:
+            name, _equals, value = part.partition("=")
+            query[_plain(name)] = _plain(value)
+    return query
+
+
+def _plain(text: str) -> str:
+    """Without its escapes. `%7B` is quoted-printable's `=7B`, which Python decodes in C: attributes are made of escapes."""
+    if "%" not in text and "+" not in text:
+        return text
+    try:
+        return a2b_qp(text.encode("latin-1").replace(b"+", b" ").replace(b"=", b"=3D").replace(b"%", b"=")).decode()
+    except UnicodeError:
+        raise Problem("bad_request", _("The query must be UTF-8."), "query") from None
+
+
+def read_attributes(query: Mapping[str, str]) -> dict[str, Any]:
     """What the caller says of the user, `attributes={"level":30}`; nothing without it."""
-    text = request.GET.get("attributes")
+    text = query.get("attributes")
     if text is None:
         return {}
     try:
-        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+        return _attributes.decode(text.encode())
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise Problem("bad_request", _("attributes must be a JSON object."), "query/attributes") from None
 
 
-def read_reasons(request: HttpRequest) -> bool:
+def read_reasons(query: Mapping[str, str]) -> bool:
     """Whether reasons are to bring the values that decided, `reasons=values`."""
-    wanted = request.GET.get("reasons")
+    wanted = query.get("reasons")
     if wanted not in (None, "values"):
         raise Problem("bad_request", _("reasons must be “values”, or not be there."), "query/reasons")
     return wanted is not None
@@ -91,9 +102,9 @@ def read_event_id(text: str, pointer: str) -> str:
         ) from None
 
 
-def read_language(request: HttpRequest) -> str | None:
+def read_language(query: Mapping[str, str]) -> str | None:
     """The language asked for; None: not said."""
-    language = request.GET.get("lang")
+    language = query.get("lang")
     if language is None:
         return None
     if language.lower() not in LANGUAGES:
@@ -101,9 +112,9 @@ def read_language(request: HttpRequest) -> str | None:
     return language.lower()
 
 
-def read_states(request: HttpRequest) -> frozenset[str] | None:
+def read_states(query: Mapping[str, str]) -> frozenset[str] | None:
     """The states asked for, `status=available,in_progress`; None: not said."""
-    text = request.GET.get("status")
+    text = query.get("status")
     if text is None:
         return None
     states = frozenset(part.strip() for part in text.split(","))
@@ -112,16 +123,40 @@ def read_states(request: HttpRequest) -> frozenset[str] | None:
     return states
 
 
-def read_body(request: HttpRequest, form: type[Body]) -> Body:
+def read_period(key: str | None, pointer: str = "#/period") -> str | None:
+    if key is not None and not PERIOD_KEY.match(key):
+        raise Problem("bad_request", _("period must be a period key, as it stands in an answer."), pointer)
+    return key
+
+
+def read_limit(query: Mapping[str, str], default: int) -> int:
+    """How many are wanted at most, `limit=3`."""
+    text = query.get("limit")
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 4 or not 1 <= int(text) <= MOST_PROMPTS:
+        raise Problem("bad_request", _("limit must be a number from 1 to %(most)s.") % {"most": MOST_PROMPTS}, "query/limit")
+    return int(text)
+
+
+def read_body(request: HttpRequest, form: type[Body], limit: int = LARGEST_BODY_BYTES) -> Body:
     """The JSON body as `form`. Content-Type must be JSON; the sentence of a fault names the field."""
-    body = read_bytes(request, LARGEST_BODY_BYTES)
+    body = read_bytes(request, limit)
     try:
         return msgspec.json.decode(body, type=form)
     except msgspec.ValidationError as error:
         sentence, _at, place = str(error).partition(" - at `$")
-        raise Problem("bad_request", sentence + ".", "#" + place.rstrip("`").replace(".", "/") if place else _missing(sentence)) from None
+        raise Problem("bad_request", sentence + ".", _pointer(place.rstrip("`"), sentence)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Problem("bad_request", _("The body is no JSON."), "#") from None
+
+
+def read_items(request: HttpRequest, form: type[Batch]) -> Batch:
+    """A body with `items`, of which there may be MAX_ITEMS."""
+    body = read_body(request, form, LARGEST_BATCH_BYTES)
+    if len(body.items) > MAX_ITEMS:
+        raise Problem("too_big", _("A batch may have %(limit)s items.") % {"limit": MAX_ITEMS}, "#/items")
+    return body
 
 
 def read_bytes(request: HttpRequest, limit: int) -> bytes:
@@ -144,7 +179,8 @@ def read_number(text: str | None, pointer: str) -> int:
     return int(text)
 
 
-def _missing(sentence: str) -> str:
-    """msgspec names a missing or unknown field in the sentence only: Object missing required field `event_id`."""
+def _pointer(place: str, sentence: str) -> str:
+    """msgspec says `.items[3].uid`, and names a missing or unknown field in the sentence only: Object missing required field `event_id`."""
+    pointer = "#" + re.sub(r"\[([0-9.]+)\]", r"/\1", place).replace("/...", "").replace(".", "/")
     parts = sentence.split("`")
-    return f"#/{parts[1]}" if "field" in sentence and len(parts) == 3 else "#"
+    return f"{pointer}/{parts[1]}" if "field" in sentence and len(parts) == 3 else pointer

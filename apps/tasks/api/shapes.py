@@ -7,8 +7,7 @@ from rest_framework import serializers
 
 from apps.tasks.api.problems import CAUSES
 from apps.tasks.evaluation.explanation import CHECKS, MET, UNKNOWN, UNMET
-from apps.tasks.evaluation.reasons import REASONS, STATUSES
-from workers.protocol import CLAIMED, COMPLETED, IN_PROGRESS
+from apps.tasks.evaluation.reasons import REASONS, REFUSALS, STATUSES
 
 UID = {
     "oneOf": [
@@ -26,7 +25,7 @@ class UidField(serializers.Field):  # type: ignore[type-arg]
 
 
 class ReasonSerializer(serializers.Serializer):  # type: ignore[type-arg]
-    code = serializers.ChoiceField(choices=REASONS, help_text="Stable; programs look at this.")
+    code = serializers.ChoiceField(choices=(*REASONS, *REFUSALS), help_text="Stable; programs look at this.")
     text = serializers.CharField(help_text="A sentence in the language asked for.")
     about = serializers.CharField(required=False, help_text="The attribute, list, task, group or cap. With `reasons=values`, as all below.")
     operator = serializers.CharField(required=False)
@@ -94,12 +93,6 @@ class UserTasksSerializer(serializers.Serializer):  # type: ignore[type-arg]
     tasks = TaskSerializer(many=True)
 
 
-class CompleteBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
-    event_id = serializers.CharField(max_length=64, help_text="Chosen by you, one for each event. Sent again, it does nothing again.")
-    at = serializers.DateTimeField(required=False, allow_null=True, help_text="When it happened, with an offset. Without it: now.")
-    attributes = serializers.DictField(required=False, help_text="What you know of the user, by attribute, for conditions and his zone.")
-
-
 class ExplainBodySerializer(serializers.Serializer):  # type: ignore[type-arg]
     uid = UidField()
     at = serializers.DateTimeField(required=False, allow_null=True, help_text="At which moment, with an offset. Without it: now.")
@@ -157,27 +150,6 @@ class ExplainedUserSerializer(serializers.Serializer):  # type: ignore[type-arg]
     generation = serializers.IntegerField(min_value=0)
     version = serializers.IntegerField(min_value=0)
     tasks = ExplainedTaskSerializer(many=True)
-
-
-class CompletedTaskSerializer(serializers.Serializer):  # type: ignore[type-arg]
-    code = serializers.CharField()
-    period = serializers.CharField()
-    state = serializers.ChoiceField(choices=(IN_PROGRESS, COMPLETED, CLAIMED))
-    progress = serializers.IntegerField(min_value=0)
-    target = serializers.IntegerField(min_value=1)
-    completed_now = serializers.BooleanField(help_text="It was this event that completed the task.")
-    points = serializers.IntegerField(help_text="What this event gave.")
-    resets_at = serializers.DateTimeField(allow_null=True)
-
-
-class CompletionSerializer(serializers.Serializer):  # type: ignore[type-arg]
-    uid = UidField()
-    event_id = serializers.CharField()
-    applied = serializers.BooleanField(help_text="False: this event_id was here before; `task` is what it did then.")
-    generation = serializers.IntegerField(min_value=0)
-    version = serializers.IntegerField(min_value=0)
-    points = serializers.IntegerField(help_text="The user's total now.")
-    task = CompletedTaskSerializer()
 
 
 class ForgottenUserSerializer(serializers.Serializer):  # type: ignore[type-arg]

@@ -11,10 +11,11 @@ from django.utils import translation
 
 from apps.tasks.api.reason_words import reason_text
 from apps.tasks.config.documents import Task, Text
+from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.eligibility import CapsLeft
 from apps.tasks.evaluation.explanation import Check, Explanation
-from apps.tasks.evaluation.reasons import Reason
+from apps.tasks.evaluation.reasons import AVAILABLE, Reason
 
 
 class ReasonAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,9 +48,10 @@ class ClaimableAnswer(msgspec.Struct, frozen=True):
     until: datetime | None
 
 
-class TaskAnswer(msgspec.Struct, frozen=True):
+class TaskWords(msgspec.Struct, frozen=True):
+    """The first part of a task's answer: what is the same for all users, in one language."""
+
     code: str
-    kind: str
     name: str
     description: str
     button: str
@@ -58,22 +60,28 @@ class TaskAnswer(msgspec.Struct, frozen=True):
     icon: str
     weight: int
     tags: tuple[str, ...]
+    starts_at: datetime
+    ends_at: datetime | None
+
+
+class TaskStanding(msgspec.Struct, frozen=True, gc=False):
+    """The second part: how far this user is, by the rules that hold for him."""
+
+    kind: str
     state: str
     accepted: bool
     period: str
     progress: int
     target: int
     points: int
-    tiers: list[TierAnswer]
+    tiers: list[TierAnswer] | tuple[()]
     streak: StreakAnswer | None
-    starts_at: datetime
-    ends_at: datetime | None
     resets_at: datetime | None
     completed_at: datetime | None
     claimed_at: datetime | None
     claim_until: datetime | None
-    still_claimable: list[ClaimableAnswer]
-    reasons: list[ReasonAnswer]
+    still_claimable: list[ClaimableAnswer] | tuple[()]
+    reasons: list[ReasonAnswer] | tuple[()]
 
 
 class ExplainedTask(msgspec.Struct, frozen=True):
@@ -96,11 +104,17 @@ class ExplainedTask(msgspec.Struct, frozen=True):
 
 
 NO_TEXT = Text(name="")
+MOST_WORDS = 256
+"""Pieces of answers that are kept of one task."""
 
 
 def text_of(task: Task) -> Text:
     """In the language that is active, else in the installation's, else in any. A task without a text goes by its code."""
-    language = (translation.get_language() or "").lower()
+    return _text_in(translation.get_language() or "", task)
+
+
+def _text_in(language: str, task: Task) -> Text:
+    language = language.lower()
     texts = task.texts
     for each in (language, language.partition("-")[0], settings.LANGUAGE_CODE):
         if each in texts:
@@ -108,12 +122,57 @@ def text_of(task: Task) -> Text:
     return texts[min(texts)] if texts else msgspec.structs.replace(NO_TEXT, name=task.code)
 
 
-def task_answer(decision: Decision, with_values: bool) -> TaskAnswer:
-    task = decision.task
-    document, text = task.document, text_of(task.document)
-    return TaskAnswer(
+_encode = msgspec.json.Encoder().encode
+
+
+def task_answer(decision: Decision, with_values: bool, language: str | None = None) -> msgspec.Raw:
+    """One object of both parts, encoded. `language`: that of texts; the active one without it.
+
+    The first part is encoded once per task and language, and kept with the task as long as its revision lives. So is the whole answer of
+    a task that the user has not touched: it is the same for all who have not, in one period.
+    """
+    task, rules, period = decision.task, decision.rules, decision.period
+    language = language or translation.get_language() or ""
+    is_untouched = (
+        decision.status == AVAILABLE and not decision.progress and decision.streak is None and not decision.still_claimable
+    ) and rules is task.in_use
+    if is_untouched:
+        known = task.words.get((language, period.key, decision.is_accepted))
+        if known is not None:
+            return msgspec.Raw(known)
+    words = task.words.get(language)
+    if words is None:
+        words = task.words[language] = _words(task, language)
+    standing = TaskStanding(
+        rules.rules.kind,
+        decision.status,
+        decision.is_accepted,
+        period.key,
+        decision.progress,
+        rules.target,
+        decision.points,
+        [TierAnswer(tier.target, tier.points, tier.target <= decision.progress) for tier in rules.rules.tiers] if rules.rules.tiers else (),
+        None if decision.streak is None else _streak(decision),
+        period.resets_at,
+        _moment(decision.completed_at),
+        _moment(decision.claimed_at),
+        decision.claim_until,
+        [ClaimableAnswer(it.period.key, it.points, it.until) for it in decision.still_claimable] if decision.still_claimable else (),
+        [reason_answer(reason, with_values) for reason in decision.reasons] if decision.reasons else (),
+    )
+    answer = words + _encode(standing)[1:]
+    if is_untouched:
+        if len(task.words) >= MOST_WORDS:  # periods come and go, and every zone has its own
+            task.words.clear()
+        task.words[language, period.key, decision.is_accepted] = answer
+    return msgspec.Raw(answer)
+
+
+def _words(task: LiveTask, language: str) -> bytes:
+    """Without the closing brace: the standing follows."""
+    document, text = task.document, _text_in(language, task.document)
+    words = TaskWords(
         code=task.code,
-        kind=decision.rules.rules.kind,
         name=text.name,
         description=text.description,
         button=text.button,
@@ -122,23 +181,10 @@ def task_answer(decision: Decision, with_values: bool) -> TaskAnswer:
         icon=document.icon,
         weight=document.weight,
         tags=document.tags,
-        state=decision.status,
-        accepted=decision.is_accepted,
-        period=decision.period.key,
-        progress=decision.progress,
-        target=decision.target,
-        points=decision.points,
-        tiers=[TierAnswer(tier.target, tier.points, tier.target <= decision.progress) for tier in decision.rules.rules.tiers],
-        streak=_streak(decision),
         starts_at=document.starts_at,
         ends_at=document.ends_at,
-        resets_at=decision.period.resets_at,
-        completed_at=_moment(decision.completed_at),
-        claimed_at=_moment(decision.claimed_at),
-        claim_until=decision.claim_until,
-        still_claimable=[ClaimableAnswer(each.period.key, each.points, each.until) for each in decision.still_claimable],
-        reasons=[reason_answer(reason, with_values) for reason in decision.reasons],
     )
+    return _encode(words)[:-1] + b","
 
 
 def reason_answer(reason: Reason, with_values: bool = True) -> ReasonAnswer:

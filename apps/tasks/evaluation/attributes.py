@@ -32,11 +32,15 @@ class NotOfType(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A user as the profile system and the caller describe him, as JSON holds it. `from_caller` names what the caller passed."""
+    """A user as the profile system and the caller describe him, as JSON holds it.
+
+    `from_caller` names what the caller passed, `outdated` what is older than it should be, because the profile system does not answer.
+    """
 
     uid: int
     attributes: Mapping[str, object] = field(default_factory=dict)
     from_caller: frozenset[str] = frozenset()
+    outdated: frozenset[str] = frozenset()
 
 
 def read_number(value: object) -> Known:

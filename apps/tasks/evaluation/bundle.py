@@ -7,7 +7,7 @@ is older than the publisher's) is left out alone, and `left_out` says why: one b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ from apps.tasks.config.documents import USER_ZONE, WHOLE, Period
 from apps.tasks.config.limits import LAST_YEAR, MAX_CLAIM_GRACE_S
 from apps.tasks.evaluation.attributes import NotOfType, Registry
 from apps.tasks.evaluation.conditions import Groups, compile_groups
+from apps.tasks.evaluation.feeds import compile_feeds, registries_of
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, Window, clock_of, zone_named
 from apps.tasks.evaluation.release import Members, Share
 from apps.tasks.evaluation.user_periods import period_from_key
@@ -68,6 +69,8 @@ class LiveTask:
     in_use: RulesInUse
     kept: tuple[RulesInUse, ...]
     groups: Groups
+    feeds: Mapping[str, Groups]
+    """By event type: the filters over the event's attributes, of which one must hold."""
     share: Share | None
     """None: everybody."""
     has_relations: bool
@@ -77,6 +80,8 @@ class LiveTask:
     """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
     """Whether a reward of an earlier period may still be claimed."""
+    words: dict[str | tuple[str, str, bool], bytes] = field(default_factory=dict)
+    """What the API has encoded of it and is the same for many users. The evaluator does not look at it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +99,10 @@ class Bundle:
     """The tasks of each exclusive group."""
     sequences: Mapping[str, tuple[LiveTask, ...]]
     """The tasks of each sequence, by position."""
+    listeners: Mapping[str, tuple[LiveTask, ...]]
+    """By event type: the tasks that it may feed, what weighs most first."""
+    events: Mapping[str, Registry]
+    """By event type: how its attributes are read."""
     clocks: tuple[Clock | None, ...]
     """By slot; None where the zone is the user's."""
     periods: tuple[Period, ...]
@@ -109,6 +118,7 @@ def load_bundle(data: bytes) -> Bundle:
         document = decode_bundle(data)
         asked = (row.attribute for task in document.tasks for group in task.conditions for row in group)
         registry = Registry(document.attributes, asked)
+        events = registries_of(document.events, document.tasks)
     except (msgspec.MsgspecError, UnicodeDecodeError, NotOfType, RecursionError) as error:
         raise BadBundle(f"the bundle cannot be read: {error}") from error
     if document.schema != SCHEMA:
@@ -121,7 +131,7 @@ def load_bundle(data: bytes) -> Bundle:
     tasks, left_out = [], {}
     for each in document.tasks:
         try:
-            tasks.append(_compile(each, registry, document.lists, slots))
+            tasks.append(_compile(each, registry, events, document.lists, slots))
         except ValueError as error:  # UnknownZone, BadCondition, BadTask among them
             left_out[each.code] = str(error)
     return Bundle(
@@ -134,6 +144,8 @@ def load_bundle(data: bytes) -> Bundle:
         lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),
         sequences=_grouped(sorted(tasks, key=lambda task: task.document.position), lambda task: task.document.sequence),
+        listeners=_listeners(tasks),
+        events=events,
         clocks=tuple(slots.clocks),
         periods=tuple(slots.periods),
         left_out=left_out,
@@ -179,7 +191,9 @@ def clock_in(period: Period, zone: str) -> Clock:
 _NEVER = datetime.min
 
 
-def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object], slots: _Slots) -> LiveTask:
+def _compile(
+    task: PublishedTask, registry: Registry, events: Mapping[str, Registry], lists: Mapping[str, object], slots: _Slots
+) -> LiveTask:
     release = task.release
     unknown = [name for name in (*release.allow, *release.deny) if name not in lists]
     if unknown:
@@ -204,6 +218,7 @@ def _compile(task: PublishedTask, registry: Registry, lists: Mapping[str, object
         in_use=in_use,
         kept=kept,
         groups=compile_groups(task.conditions, registry),
+        feeds=compile_feeds(task, events),
         share=share,
         has_relations=has_relations,
         needs_records=has_relations or bool(kept) or in_use.is_streak or in_use.accept_first or in_use.clock is None,
@@ -229,6 +244,14 @@ def _in_use(rules: Rules, task: PublishedTask, slots: _Slots, before: int = 0) -
         clock=slots.clocks[slot],
         before=before,
     )
+
+
+def _listeners(tasks: Iterable[LiveTask]) -> dict[str, tuple[LiveTask, ...]]:
+    listening: dict[str, list[LiveTask]] = {}
+    for task in sorted(tasks, key=lambda task: -task.document.weight):
+        for event in task.feeds:
+            listening.setdefault(event, []).append(task)
+    return {event: tuple(each) for event, each in listening.items()}
 
 
 def _grouped(tasks: Iterable[LiveTask], name_of: Callable[[LiveTask], str]) -> dict[str, tuple[LiveTask, ...]]:

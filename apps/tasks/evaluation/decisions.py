@@ -20,7 +20,7 @@ from workers.protocol import CLAIMED, COMPLETED, TaskRecord
 
 
 class StillClaimable(msgspec.Struct, frozen=True, gc=False):
-    """An earlier period that is completed, not claimed, and within its grace. `until` None: for ever."""
+    """An earlier period that is completed (or has a tier reached), not claimed, and within its grace. `until` None: for ever."""
 
     period: PeriodOfTime
     until: datetime | None
@@ -65,7 +65,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     @property
     def tiers_reached(self) -> int:
         """By the progress alone."""
-        return sum(1 for tier in self.rules.rules.tiers if tier.target <= self.progress)
+        return tiers_reached(self.rules, self.progress)
 
 
 def decide(task: LiveTask, user: User) -> Decision:
@@ -78,10 +78,14 @@ def decide(task: LiveTask, user: User) -> Decision:
             status = why.CLAIMED
         elif rules.by_claim:
             claim_until = claim_ends_at(task, rules, period)
-            if claim_until is None or user.now < claim_until:
+            if is_in_time(user, claim_until):
                 status = why.CLAIMABLE
             else:
                 against = (*against, Reason(why.CLAIM_OVER, "", "before", claim_until, user.now))
+    elif (
+        rules.by_claim and record is not None and has_tier_to_claim(rules, record) and is_in_time(user, claim_ends_at(task, rules, period))
+    ):
+        status, claim_until = why.CLAIMABLE, claim_ends_at(task, rules, period)
     elif against:
         status = why.UNAVAILABLE
     elif record is not None and record.progress > 0:
@@ -104,6 +108,26 @@ def decide(task: LiveTask, user: User) -> Decision:
     )
 
 
+def tiers_reached(rules: RulesInUse, progress: int) -> int:
+    return sum(1 for tier in rules.rules.tiers if tier.target <= progress)
+
+
+def has_tier_to_claim(rules: RulesInUse, record: TaskRecord) -> bool:
+    """Whether a tier that was reached has not been claimed yet."""
+    return record.granted < tiers_reached(rules, record.progress)
+
+
+def points_to_claim(task: LiveTask, user: User, rules: RulesInUse, period: PeriodOfTime, record: TaskRecord) -> int:
+    """What claiming the record gives: the tiers that were reached and not claimed; of a streak nothing, unless it became full."""
+    if rules.rules.kind == "tiers":
+        return sum(tier.points for tier in rules.rules.tiers[record.granted : tiers_reached(rules, record.progress)])
+    return rules.points if not rules.is_streak or _streak(task, user, rules, period, record).fills else 0
+
+
+def is_in_time(user: User, until: datetime | None) -> bool:
+    return until is None or user.now < until
+
+
 def claim_ends_at(task: LiveTask, rules: RulesInUse, period: PeriodOfTime) -> datetime | None:
     """When the reward of a period can be claimed no more: some grace after the period, or the task, has ended. None: never."""
     ends = [moment for moment in (period.resets_at, task.ends_at) if moment is not None]
@@ -116,16 +140,15 @@ def claim_ends_at(task: LiveTask, rules: RulesInUse, period: PeriodOfTime) -> da
 def _still_claimable(task: LiveTask, user: User, present: PeriodOfTime) -> tuple[StillClaimable, ...]:
     found = []
     for record in user.records_of(task.number):
-        if record.state != COMPLETED or record.period == present.key:
+        if record.state == CLAIMED or record.period == present.key:
             continue
         under = user.rules_of_record(task, record)
         if under is None or not under[0].by_claim:
             continue
         rules, period = under
         until = claim_ends_at(task, rules, period)
-        if until is None or user.now < until:
-            gives = not rules.is_streak or _streak(task, user, rules, period, record).fills
-            found.append(StillClaimable(period, until, rules.points if gives else 0))
+        if is_in_time(user, until) and (record.state == COMPLETED or has_tier_to_claim(rules, record)):
+            found.append(StillClaimable(period, until, points_to_claim(task, user, rules, period, record)))
     return tuple(found)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from apps.tasks.evaluation import reasons as why
+from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import LiveTask, RulesInUse
 from apps.tasks.evaluation.conditions import lacking, outcome_of
 from apps.tasks.evaluation.decisions import Decision, decide
@@ -43,7 +44,8 @@ class Check(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     on no allow list decides nothing).
 
     `about`: the attribute, list, task, group of tasks, or cap. `group`: of a condition, counted from 1. `note`: of an unknown value, why it
-    is (missing, wrong_type, not_registered); of a known one, where it comes from (profile, caller, default).
+    is (missing, wrong_type, not_registered); of a known one, where it comes from (profile, profile_outdated, caller,
+    default).
     """
 
     check: str
@@ -141,7 +143,7 @@ def _of_conditions(task: LiveTask, user: User) -> Iterator[Check]:
             elif given.get(asked.attribute) is None:
                 note = "default"
             else:
-                note = "caller" if asked.attribute in user.profile.from_caller else "profile"
+                note = _who_said(asked.attribute, user.profile)
             check = _check(
                 "condition",
                 met,
@@ -154,6 +156,12 @@ def _of_conditions(task: LiveTask, user: User) -> Iterator[Check]:
                 note=note,
             )
             yield msgspec.structs.replace(check, decides=any(row is each for each in deciding))
+
+
+def _who_said(attribute: str, profile: Profile) -> str:
+    if attribute in profile.from_caller:
+        return "caller"
+    return "profile_outdated" if attribute in profile.outdated else "profile"
 
 
 def _of_relations(task: LiveTask, user: User) -> Iterator[Check]:

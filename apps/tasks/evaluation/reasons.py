@@ -39,6 +39,19 @@ REASONS = (
     CLAIM_OVER,
 )
 
+"""What stands against a task in a decision."""
+
+TOO_LATE = "too_late"
+MEMBER_MISSING = "member_missing"
+ALREADY_DONE = "already_done"
+NOT_BEGUN = "not_begun"
+NOT_COMPLETED = "not_completed"
+ALREADY_CLAIMED = "already_claimed"
+NO_CLAIM = "no_claim"
+NO_ACCEPT = "no_accept"
+REFUSALS = (TOO_LATE, MEMBER_MISSING, ALREADY_DONE, NOT_BEGUN, NOT_COMPLETED, ALREADY_CLAIMED, NO_CLAIM, NO_ACCEPT)
+"""Why an event or a step of a user does nothing to a task, beside those."""
+
 
 class Reason(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One thing that stands against a task. `about`: the attribute, list, task, group or cap; `wanted` and `actual`: what was compared."""

@@ -140,11 +140,13 @@ class User:
         return self.quotas.get((number, key), 0)
 
     def quota_key(self, rules: RulesInUse, period: PeriodOfTime) -> str:
-        """Under which key all users of this period count together: where the zone is each user's, the fallback zone's period."""
+        """Under which key all users of this period count together. Where the zone is each user's: the fallback zone's period that holds the
+        middle of his. So it hangs on the period alone, and what is taken back goes back to where it was counted."""
         if rules.clock is not None:
             return period.key
         document = self.bundle.periods[rules.slot]
-        return clock_in(document, document.fallback_zone).period_at(self.now).key
+        middle = self.now if period.starts_at is None or period.resets_at is None else _middle(period.starts_at, period.resets_at)
+        return clock_in(document, document.fallback_zone).period_at(middle).key
 
     def rules_of_record(self, task: LiveTask, record: TaskRecord) -> tuple[RulesInUse, PeriodOfTime] | None:
         """The rules and the period that a record, of whatever period, was made under; None when none of the task's fits its key."""
@@ -155,3 +157,7 @@ class User:
             if period.starts_at is not None or rules.rules.period.kind == "once":
                 return rules, period
         return None
+
+
+def _middle(starts_at: datetime, resets_at: datetime) -> datetime:
+    return starts_at + (resets_at - starts_at) / 2

@@ -7,6 +7,7 @@ from apps.tasks.models.drafts import Draft, DraftItem, ListContents
 from apps.tasks.models.keys import ApiKey, ChangeCounter
 from apps.tasks.models.live import Task, TaskCondition, TaskPrerequisite, TaskText, validate_time_zone
 from apps.tasks.models.operators import OperatorSettings
+from apps.tasks.models.points import PointsDrain, PointsProvider, PointsReconciliation
 from apps.tasks.models.records import AuditEntry, Revision
 
 __all__ = [
@@ -17,6 +18,9 @@ __all__ = [
     "DraftItem",
     "ListContents",
     "OperatorSettings",
+    "PointsDrain",
+    "PointsProvider",
+    "PointsReconciliation",
     "Revision",
     "Task",
     "TaskCondition",

@@ -35,6 +35,9 @@ WORDS = {
     roles.PUBLISH_DRAFT: gettext_lazy("publish drafts or roll back"),
     roles.KILL_TASK: gettext_lazy("switch a task off at once"),
     roles.EXPLAIN_USER: gettext_lazy("explain a user"),
+    roles.VIEW_POINTS: gettext_lazy("see the delivery of points"),
+    roles.CHANGE_POINTS: gettext_lazy("pause the delivery of points, or send grants again"),
+    roles.REPAIR_REPLICA: gettext_lazy("compare, repair or hold replicas"),
 }
 
 

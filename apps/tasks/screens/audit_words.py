@@ -25,6 +25,13 @@ ACTIONS = {
     "roll_back": _("rolled back"),
     "switch_off": _("switched off"),
     "switch_on": _("switched on"),
+    "start_diff": _("began a comparison of a replica"),
+    "pause_diff": _("paused a comparison"),
+    "resume_diff": _("went on with a comparison"),
+    "cancel_diff": _("cancelled a comparison"),
+    "repair_row": _("repaired a row on the replicas"),
+    "hold_replica": _("stopped using a replica"),
+    "release_replica": _("uses a replica again"),
     "login": _("logged in"),
     "login_failed": _("failed to log in"),
     "logout": _("logged out"),
@@ -33,6 +40,10 @@ ACTIONS = {
     "password": _("changed a password"),
     "rights": _("changed rights"),
     "account_deleted": _("deleted an account"),
+    "points_pause": _("paused the delivery of points"),
+    "points_resume": _("resumed the delivery of points"),
+    "points_rate": _("changed how fast points are delivered"),
+    "points_resend": _("sent grants again"),
 }
 
 KINDS = {
@@ -40,6 +51,10 @@ KINDS = {
     ATTRIBUTE: _("attribute"),
     EVENT: _("event type"),
     LIST: _("list of users"),
+    "replica": _("replica"),
+    "diff": _("comparison"),
+    "difference": _("difference"),
     "account": _("account"),
     "group": _("role"),
+    "points": _("points"),
 }

@@ -111,7 +111,7 @@ def explain_user(request: HttpRequest) -> HttpResponse:
 def _answers(asked: Asked, bundle: Bundle) -> dict[str, Any]:
     assert asked.uid is not None
     snapshot, away = snapshot_of(asked.uid)
-    user = User(bundle, profile_of(asked.uid, asked.attributes), snapshot, asked.at, None)
+    user = User(bundle, profile_of(asked.uid, asked.attributes, bundle), snapshot, asked.at, None)
     tasks = [bundle.by_code[asked.code]] if asked.code else list(bundle.tasks)
     answers = [answer_for(explain_task(task, user), knows_records=not away) for task in tasks[:MOST_TASKS]]
     return {

@@ -168,6 +168,7 @@ def _source(check: Check) -> str:
         "default": gettext("the attribute's default"),
         "caller": gettext("as typed in here"),
         "profile": gettext("from the profile system"),
+        "profile_outdated": gettext("from the profile system, which does not answer now: an older value"),
     }.get(check.note, "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apps.tasks.screens import audit, calendar, exchange, explain, gallery, lists
+from apps.tasks.screens import audit, calendar, exchange, explain, gallery, lists, points
 
 urlpatterns = [
     *calendar.urlpatterns,
@@ -11,4 +11,5 @@ urlpatterns = [
     *lists.urlpatterns,
     *exchange.urlpatterns,
     *audit.urlpatterns,
+    *points.urlpatterns,
 ]

@@ -1,0 +1,268 @@
+"""The replica diff on a real master and replica: every kind of difference, with its key; and nothing where there is none."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from apps.dbsvr.diff import runs, service
+from apps.dbsvr.diff.models import (
+    CANCELLED,
+    DIFFERENT,
+    ENDED,
+    EQUAL,
+    GONE,
+    NOT_COMPARED,
+    OPEN,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    Difference,
+    DiffRun,
+)
+from deploy.local.private_stack import PrivateStack
+from tasksys_site.configuration import load
+from tests.stack.diffing import SCHEMA, TrapTable, begin, compare, found_keys, is_accounted_for, on_replica_alone, wait_for, work
+from tests.stack.waiting import eventually
+
+
+@pytest.fixture
+def traps(django_on_stack: PrivateStack) -> Iterator[TrapTable]:
+    table = TrapTable(django_on_stack)
+    yield table
+    table.drop()
+
+
+def key(uid: int, part: str = "p0") -> str:
+    return json.dumps([str(uid), part])
+
+
+def test_equal_tables_are_equal_and_every_key_is_accounted_for(traps: TrapTable) -> None:
+    run = traps.compare()
+
+    assert (run.state, run.outcome, run.rows_compared, run.differences) == (ENDED, EQUAL, traps.rows, 0), run.why
+    assert run.chunks > 1
+    assert is_accounted_for(run)
+
+
+def test_every_kind_of_difference_is_found_with_its_key(traps: TrapTable) -> None:
+    expected: dict[str, str] = {}
+
+    def broken(uid: int, assignment: str, part: str = "p0") -> None:
+        traps.break_replica(f"UPDATE {{t}} SET {assignment} WHERE uid = {uid} AND part = '{part}'")
+        expected[key(uid, part)] = "changed"
+
+    traps.change("UPDATE {t} SET one = NULL, two = 'x' WHERE uid IN (20, 21, 22)")
+    traps.change("UPDATE {t} SET one = 'a,1:b', two = 'c' WHERE uid = 23")
+    traps.change("UPDATE {t} SET one = 'N', two = '' WHERE uid = 24")
+    traps.wait_for_replica()
+    broken(1, "one = 'first row'")
+    broken(1500, "one = 'last row'", "p1")
+    traps.change("DELETE FROM {t} WHERE uid > 1500")
+    broken(10, "amount = amount + 0.0001")
+    broken(20, "one = 'x', two = NULL")  # NULL moved between columns
+    broken(21, "two = NULL")
+    broken(23, "one = 'a', two = '1:b,c'")  # a separator moved
+    broken(24, "one = NULL")  # NULL is not the text N
+    broken(24, "two = NULL", "p1")  # nor an empty text
+    for uid in (30, 31):
+        broken(uid, "two = 'the same edit'")  # on two rows
+    for uid in (40, 41, 42, 43):
+        broken(uid, "two = 'the same edit'")  # on four
+    broken(50, "one = UPPER(one)")
+    broken(51, "one = CONCAT(one, ' ')")
+    broken(52, "bytes = CONCAT(bytes, X'00')")
+    broken(53, "bytes = X''")
+    broken(54, "bytes = X'FF2C4E'")
+    broken(55, "ratio = ratio * 1.0000002")
+    broken(56, "exact = exact * 1.0000000000000004")
+    broken(57, "seen = seen + INTERVAL 1 MICROSECOND, day = day")
+    broken(58, "day = NULL")
+    broken(59, "flags = flags ^ 1")
+    broken(60, "kind = 'A,b'")
+    broken(61, "one = 'te\\u4e2dxt'")
+    traps.break_replica("DELETE FROM {t} WHERE uid = 70", "DELETE FROM {t} WHERE uid = 1499 AND part = 'p1'")
+    expected |= {key(70): "missing", key(70, "p1"): "missing", key(1499, "p1"): "missing"}
+    traps.break_replica("INSERT INTO {t} (uid, part) VALUES (0, 'p'), (71, 'q'), (999999, 'z')")
+    expected |= {key(0, "p"): "extra", key(71, "q"): "extra", key(999999, "z"): "extra"}
+
+    run = traps.compare()
+
+    assert found_keys(run) == expected
+    assert (run.outcome, run.differences) == (DIFFERENT, len(expected))
+    assert is_accounted_for(run)
+    difference = Difference.objects.get(table=traps.name, key=key(20))
+    assert (difference.master_row["one"], difference.master_row["two"]) == (None, "x")
+    assert (difference.replica_row["one"], difference.replica_row["two"]) == ("x", None)
+    assert Difference.objects.get(table=traps.name, key=key(54)).replica_row["bytes"] == {"hex": "ff2c4e"}
+    assert Difference.objects.get(table=traps.name, key=key(70)).replica_row is None
+
+    seen_first = difference.first_seen_at
+    again = traps.compare(first="20", last="20")  # a range looks at what lies outside of it, too, if it was known to differ
+    difference.refresh_from_db()
+    assert (again.outcome, difference.first_seen_at) == (DIFFERENT, seen_first)
+    traps.break_replica("UPDATE {t} SET one = NULL, two = 'x' WHERE uid = 20 AND part = 'p0'")
+    traps.compare(first="20", last="20")
+    difference.refresh_from_db()
+    assert difference.state == GONE
+
+
+def test_a_range_and_a_sample_compare_what_they_say(traps: TrapTable) -> None:
+    traps.break_replica("DELETE FROM {t} WHERE uid IN (100, 1400)")
+
+    low = traps.compare(first="1", last="101")
+    assert (low.outcome, set(found_keys(low))) == (DIFFERENT, {key(100), key(100, "p1")})
+
+    seen: set[str] = set()
+    compared = 0
+    for _ in range(3):
+        run = work(begin(f"{SCHEMA}.{traps.name}", kind="sample", sample=40, chunk_rows=300))
+        assert (run.state, is_accounted_for(run)) == (ENDED, True)
+        seen |= set(found_keys(run))
+        compared += run.rows_compared
+    assert seen == {key(100), key(100, "p1"), key(1400), key(1400, "p1")}  # three nights of 40 percent cover the table
+    assert compared >= traps.rows
+
+
+def test_no_difference_is_seen_under_a_load_and_a_replica_five_seconds_late(traps: TrapTable) -> None:
+    stack = traps.stack
+    ended = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            traps.change(f"UPDATE {{t}} SET amount = amount + 1 WHERE uid BETWEEN {number % 1400} AND {number % 1400 + 40}")
+            traps.change(f"REPLACE INTO {{t}} (uid, part, one) VALUES ({number % 3000}, 'new', '{number}')")
+            traps.change(f"DELETE FROM {{t}} WHERE uid = {(number * 7) % 3000} AND part = 'new'")
+
+    writer = threading.Thread(target=write)
+    stack.replica.delay(5)
+    try:
+        writer.start()
+        outcomes = [(run.outcome, run.differences) for run in (traps.compare(chunk_rows=1500) for _ in range(2))]
+    finally:
+        ended.set()
+        writer.join()
+        stack.replica.delay(0)
+    assert all(outcome != DIFFERENT and not differences for outcome, differences in outcomes), outcomes
+    wait_for(stack.master, stack.replica)
+    assert traps.compare().outcome == EQUAL
+
+
+def test_what_cannot_be_compared_says_why_and_is_resumed_where_it_stood(traps: TrapTable) -> None:
+    stack = traps.stack
+    run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=200)
+    runs.work(run.pk, load(), "first", slice_s=0.0)  # no chunk at all
+    DiffRun.objects.filter(pk=run.pk).update(chunk_rows=200)
+    stack.replica.stop_sql_thread()
+    try:
+        run = work(run)
+    finally:
+        stack.replica.start_sql_thread()
+    assert (run.state, run.outcome) == (STOPPED, NOT_COMPARED)
+    assert "its SQL thread is stopped" in run.why
+    assert is_accounted_for(run)
+
+    service.resume(run, None)
+    run = work(run)
+    assert (run.state, run.outcome, run.rows_compared) == (ENDED, EQUAL, traps.rows)
+    assert is_accounted_for(run)
+
+
+def test_a_table_that_is_missing_unreadable_or_another_one_is_not_compared(traps: TrapTable) -> None:
+    stack = traps.stack
+    on_replica_alone(stack.replica, [f"ALTER TABLE {traps.name} MODIFY two VARCHAR(201) NULL"])
+    unlike = traps.compare()
+    assert (unlike.state, unlike.outcome) == (STOPPED, NOT_COMPARED)
+    assert "columns differ: two is varchar(200)" in unlike.why
+
+    on_replica_alone(stack.replica, ["REVOKE SELECT ON `tasksys\\_user`.* FROM tasksys_reading@'127.0.0.1'"])
+    try:
+        service.cancel(unlike, None)
+        denied = traps.compare()
+    finally:
+        on_replica_alone(stack.replica, ["GRANT SELECT ON `tasksys\\_user`.* TO tasksys_reading@'127.0.0.1'"])
+    assert denied.outcome == NOT_COMPARED
+    assert "denied" in denied.why
+
+    on_replica_alone(stack.replica, [f"DROP TABLE {traps.name}"])
+    missing = traps.compare()
+    assert missing.outcome == NOT_COMPARED
+    assert "doesn't exist" in missing.why
+    on_replica_alone(stack.replica, [f"CREATE TABLE {traps.name} (a INT)"])  # so that it can be dropped on both
+
+
+def test_a_killed_workers_run_goes_on_after_its_last_chunk(traps: TrapTable) -> None:
+    run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=200)
+    assert runs.work(run.pk, load(), "killed", slice_s=0.05)
+    run.refresh_from_db()
+    done = run.rows_compared
+    # It was killed in its next slice: the lease stands until its time is over, and nobody else touches the run.
+    DiffRun.objects.filter(pk=run.pk).update(worker="killed", lease_until="2099-01-01T00:00:00Z", chunk_rows=200)
+    assert not runs.work(run.pk, load(), "other")
+    DiffRun.objects.filter(pk=run.pk).update(lease_until="2020-01-01T00:00:00Z")
+    assert run.pk in runs.lost_runs()
+
+    run = work(run, "other")
+
+    assert (run.state, run.outcome, run.rows_compared) == (ENDED, EQUAL, traps.rows)
+    assert 0 < done < traps.rows
+    assert is_accounted_for(run)
+
+
+def test_a_run_is_paused_resumed_and_cancelled(traps: TrapTable) -> None:
+    run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=200)
+    runs.work(run.pk, load(), "one", slice_s=0.0)
+    service.pause(run, None)
+    assert work(run).state == PAUSED
+    with pytest.raises(service.Refused):
+        service.start_run("r1", f"{SCHEMA}.{traps.name}")
+
+    service.resume(run, None)
+    runs.work(run.pk, load(), "two", slice_s=0.0)
+    service.cancel(run, None)
+    run = work(run)
+    assert (run.state, run.outcome) == (CANCELLED, NOT_COMPARED)
+    assert is_accounted_for(run)
+
+
+def test_a_lost_connection_is_made_again_or_said(traps: TrapTable) -> None:
+    stack = traps.stack
+    run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=100)
+    ended: list[DiffRun] = []
+    worker = threading.Thread(target=lambda: ended.append(work(run)))
+    stack.replica.freeze()
+    try:
+        worker.start()
+        eventually(lambda: DiffRun.objects.get(pk=run.pk).state == RUNNING)
+    finally:
+        stack.replica.thaw()
+    worker.join(60)
+    assert ended[0].outcome == EQUAL
+
+    stack.replica.stop()
+    began_at = time.monotonic()
+    try:
+        lost = traps.compare()
+    finally:
+        stack.replica.start()
+    assert (lost.state, lost.outcome) == (STOPPED, NOT_COMPARED)
+    assert "Can't connect" in lost.why
+    assert time.monotonic() - began_at < 60
+    eventually(lambda: not stack.replica.execute("SELECT 1") or stack.replica.replication_status()["Slave_SQL_Running"] == "Yes", 30)
+
+
+def test_the_tables_of_both_schemas_are_offered_and_the_users_tables_are_equal(django_on_stack: PrivateStack) -> None:
+    wait_for(django_on_stack.master, django_on_stack.replica)
+    offered = service.tables()
+    names = {(table.schema, table.name) for table in offered}
+    assert {(SCHEMA, "user_state"), (SCHEMA, "user_task"), (SCHEMA, "grant_outbox"), ("tasksys", "config_revision")} <= names
+    assert (SCHEMA, "db_info") not in names
+    outcomes = {table.name: compare(f"{table.schema}.{table.name}") for table in offered if table.in_schedule}
+    assert {name: run.why for name, run in outcomes.items() if run.outcome != EQUAL} == {}
+    assert OPEN not in {each.state for each in Difference.objects.exclude(table__startswith="traps_")}
