@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from apps.tasks.config.documents import Caps, Claim, Condition, EventType, Feed, Period, Task
+from apps.tasks.config.documents import Attribute, Caps, Claim, Condition, EventType, Feed, Period, Task
 from tests.api.conftest import Caller
 from tests.stack import published
 from tests.stack.waiting import eventually
@@ -91,12 +91,14 @@ def test_the_filter_looks_at_the_events_own_attributes(publish: Publish, tell: T
     assert tell("e2", attributes={"mode": "ranked"})[1]["tasks"][0]["progress"] == 1
 
 
-def test_conditions_look_at_the_users_profile(publish: Publish, tell: Tell) -> None:
-    publish({"conditions": ((Condition(attribute="nobody-knows", operator="=", value=1),),), "period": Period(kind="daily")})
+def test_conditions_look_at_the_user_not_at_the_event(publish: Publish, tell: Tell, uid: int) -> None:
+    level = f"level_{uid}"
+    published.publish_tasks(Attribute(name=level, type="number", source="request"))
+    publish({"conditions": ((Condition(attribute=level, operator=">=", value=30),),)})
 
-    _status, body = tell("e1", profile={"nobody-knows": 1})
-
-    assert body["not_counted"][0]["reasons"][0]["code"] == "attribute_unknown", "it is not registered"
+    assert tell("e1", attributes={level: 30})[1]["not_counted"][0]["reasons"][0]["code"] == "attribute_unknown"
+    assert tell("e2", profile={level: 29})[1]["not_counted"][0]["reasons"][0]["code"] == "condition_unmet"
+    assert tell("e3", profile={level: 30})[1]["tasks"][0]["progress"] == 1
 
 
 def test_an_event_that_feeds_nothing_is_not_written(publish: Publish, tell: Tell) -> None:
