@@ -119,7 +119,9 @@ def test_real_answers_on_events_and_steps_fit_the_schema(api: Caller, uid: int, 
     assert told["tasks"]
     assert told["not_counted"]
     check(schema, "/api/v1/users/{uid}/events", "post", 200, json_, told)
-    check(schema, "/api/v1/users/{uid}/events", "post", 400, problem, api.call("POST", f"{user}/events", {"event_id": "e2", "type": "x"})[1])
+    check(
+        schema, "/api/v1/users/{uid}/events", "post", 400, problem, api.call("POST", f"{user}/events", {"event_id": "e2", "type": "x"})[1]
+    )
     steps = [("accept", accepted, "a", 200), ("claim", tiers, "c", 200), ("claim", tiers, "c2", 409), ("revert", tiers, "r", 200)]
     for name, of, event_id, status in steps:
         answered, body = api.call("POST", f"{user}/tasks/{of.code}/{name}", {"event_id": event_id})
