@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from apps.tasks.config.documents import Attribute, Caps, Claim, Condition, EventType, Feed, Period, Task
 from tests.api.conftest import Caller
@@ -405,6 +406,28 @@ def test_each_item_of_a_batch_has_its_own_result(publish: Publish, api: Caller, 
         7: (uid + 10**14, True, 1),
     }
     assert api.tasks(uid)[1]["version"] == 2
+
+
+def test_what_feeds_something_is_done_also_when_nobody_can_say_which_events_were_here_before(
+    publish: Publish, api: Caller, uid: int, event_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from apps.tasks.services import batches
+
+    def refuse(asked: object) -> set[tuple[int, str]]:
+        raise OperationalError("the database is away")
+
+    publish({"mode": "distinct", "distinct_by": "rival"})
+    good = {"uid": uid, "event_id": "e1", "type": event_type, "attributes": {"rival": "anna"}}
+    monkeypatch.setattr(batches, "known_events", refuse)
+
+    found = api.call("POST", "/api/v1/events:batch", {"items": [good, {**good, "event_id": "e2", "attributes": {}}]})[1]["items"]
+
+    assert found[0]["result"]["applied"]
+    assert (found[1]["problem"]["code"], found[1]["problem"]["retryable"], found[1]["problem"]["outcome_unknown"]) == (
+        "master_down",
+        True,
+        False,
+    )
 
 
 def test_a_batch_of_five_hundred_users_is_one_call(publish: Publish, api: Caller, uid: int, event_type: str) -> None:
