@@ -18,7 +18,6 @@ from apps.tasks.quotas import quotas
 from apps.tasks.services.errors import UnknownTask
 from workers.protocol import DBSvrError, Snapshot
 
-
 _weight = attrgetter("task.document.weight")
 
 
