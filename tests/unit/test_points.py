@@ -206,6 +206,15 @@ def test_a_failed_try_doubles_the_rest_and_what_was_sent_before_it_does_not() ->
         assert rest.rest_s == min(FIRST_REST_S * 2**number, LONGEST_REST_S)
 
 
+def test_of_those_that_were_sent_together_one_answer_is_enough() -> None:
+    rest = Rest()
+    rest.note(False, 100.0, 100.1)
+    for _ in range(FAILURES + 10):
+        rest.note(True, 100.0, 102.0)
+
+    assert rest.allowed(102.0, 16, 0) == 16, "what times out is known last"
+
+
 # A day
 
 
