@@ -68,7 +68,5 @@ def logging_configuration(level: str = "INFO") -> dict[str, Any]:
             "celery.app.trace": {"level": "WARNING"},
             # Each login in four lines without the name; the audit log says it in one, with the name.
             "axes": {"level": "ERROR"},
-            # A line for each question to another system; what goes wrong there is said by whoever asked.
-            "httpx": {"level": "WARNING"},
         },
     }
