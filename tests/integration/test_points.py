@@ -89,6 +89,22 @@ def test_grants_arrive_once_and_in_each_users_order(stack: PrivateStack, points:
     assert [version for (version,) in settled] == [1, 2, 3]
 
 
+def test_what_a_completion_earns_arrives_once_however_often_its_event_is_sent(
+    stack: PrivateStack, points: PointsSystem, uid: int, make_relay: Any
+) -> None:
+    change = '[{"task": 6, "period": "once", "op": "add", "value": 3, "target": 3, "points": 50}]'
+    relay = make_relay(points)
+
+    for _ in range(3):
+        with stack.client() as client:
+            client.execute_command("TASK.FINISH", uid, "node-1", f"event-{uid}", change)
+        relay.drain()
+
+    assert (points.balance(uid), points.grants_of(uid)) == (50, 1)
+    (row,) = stack.master.execute("SELECT grant_id, total, state FROM grant_outbox WHERE uid = %s", "tasksys_user", (uid,))
+    assert row == (f"{uid}:6:once:0", 50, 2)
+
+
 @pytest.mark.parametrize(
     ("faults", "seen"),
     [
