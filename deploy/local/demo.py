@@ -123,6 +123,8 @@ def demonstrate(stack: LocalStack, supervisord: Supervisord, seconds: int, stall
     print(f"{seconds} s of load: about {REQUESTS_PER_S:,} requests/s, 90 % reads, on {CONNECTIONS} connections.")
     print(f"From second {stall_at} to {stall_at + stall_s} the replica {name} stands still.\n")
     print(f"Watch    {stack.web_address}/console/")
+    if "points" in stack.references:
+        print(f"points   {stack.web_address}/admin/tasks/points/ shows how what users earn reaches the reference points system")
     print("before   nearly all reads are served by the replica; its lag is milliseconds")
     print("stalled  lag rises; users who wrote since are read from the master, so nobody reads anything old")
     print("after    the replica catches up and takes its reads back\n")
