@@ -195,14 +195,14 @@ def _repair(difference: Difference, user_schema: str, user: Actor, reason: str) 
     difference.state = OPEN if error else REPAIRING
     with transaction.atomic():
         difference.save(update_fields=["repaired_by", "repair_reason", "repair_error", "state"])
-        key = f"{difference.replica} {difference.table} {difference.key}"[:255]
         after = {"statements": statements, **({"error": error} if error else {})}
-        record(user, "repair_row", "difference", key, before=_rows(difference), after=after, note=reason)
+        record(user, "repair_row", "difference", str(difference.pk), before=_rows(difference), after=after, note=reason)
     return Repaired(difference, error)
 
 
 def _rows(difference: Difference) -> dict[str, object]:
-    return {"master": difference.master_row, "replica": difference.replica_row}
+    where = {"replica": difference.replica, "table": f"{difference.schema}.{difference.table}", "key": difference.key}
+    return {**where, "on_master": difference.master_row, "on_replica": difference.replica_row}
 
 
 def _chosen(ids: Sequence[int]) -> list[Difference]:
