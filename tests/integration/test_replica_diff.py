@@ -8,7 +8,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from celery import current_app
+from django.test import Client
 
+from apps.dbsvr.db_interface import db_interface
 from apps.dbsvr.diff import runs, service
 from apps.dbsvr.diff.models import (
     CANCELLED,
@@ -24,7 +27,10 @@ from apps.dbsvr.diff.models import (
     Difference,
     DiffRun,
 )
+from apps.dbsvr.holds import held_replicas, release_replica
+from apps.tasks.keys import create_api_key
 from deploy.local.private_stack import PrivateStack
+from tasksys_site.celery import DIFF_SCHEDULE
 from tasksys_site.configuration import load
 from tests.stack.diffing import SCHEMA, TrapTable, begin, compare, found_keys, is_accounted_for, on_replica_alone, wait_for, work
 from tests.stack.waiting import eventually
@@ -266,3 +272,57 @@ def test_the_tables_of_both_schemas_are_offered_and_the_users_tables_are_equal(d
     outcomes = {table.name: compare(f"{table.schema}.{table.name}") for table in offered if table.in_schedule}
     assert {name: run.why for name, run in outcomes.items() if run.outcome != EQUAL} == {}
     assert OPEN not in {each.state for each in Difference.objects.exclude(table__startswith="traps_")}
+
+
+def test_prometheus_learns_how_many_rows_differ_and_how_long_ago_a_run_was_clean(traps: TrapTable) -> None:
+    traps.compare()
+    traps.break_replica("DELETE FROM {t} WHERE uid = 7")
+    traps.compare()
+    _key, text = create_api_key(f"prometheus {traps.name}", ["read"])
+
+    refused = Client().get("/metrics/diff")
+    answer = Client().get("/metrics/diff", headers={"Authorization": f"Api-Key {text}"})
+
+    assert (refused.status_code, refused["WWW-Authenticate"]) == (401, "Api-Key")
+    body = answer.content.decode()
+    labels = f'replica="r1",schema="{SCHEMA}",table="{traps.name}"'
+    assert f"tasksys_diff_differences{{{labels}}} 2.0" in body
+    assert f"tasksys_diff_clean_run_age_seconds{{{labels}}} " in body
+
+
+def test_a_replica_that_differs_in_too_many_rows_is_held(traps: TrapTable) -> None:
+    traps.break_replica("DELETE FROM {t} WHERE uid BETWEEN 10 AND 12")
+    run = begin(f"{SCHEMA}.{traps.name}")
+    configuration = load()
+    strict = configuration.model_copy(update={"diff": configuration.diff.model_copy(update={"hold_above": 5})})
+    try:
+        runs.work(run.pk, strict, "here", db_interface(), 60)
+        assert "6 rows differ" in (held_replicas() or {})["r1"].reason
+    finally:
+        release_replica("r1", by="test")
+
+
+@pytest.mark.long
+def test_a_celery_worker_that_is_killed_in_a_chunk_leaves_a_run_that_the_next_one_ends(traps: TrapTable) -> None:
+    stack = traps.stack
+    first, second = stack.celery("diff", 2), stack.celery("diff", 2)
+    run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=200)
+    stack.replica.freeze()  # in the midst of whatever the worker asks
+    try:
+        first.start()
+        eventually(lambda: DiffRun.objects.get(pk=run.pk).state == RUNNING, 60)
+        first.kill()
+    finally:
+        stack.replica.thaw()
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == (RUNNING, "")
+    second.start()
+    try:
+        DiffRun.objects.filter(pk=run.pk).update(lease_until="2020-01-01T00:00:00Z")
+        current_app.send_task(DIFF_SCHEDULE, ignore_result=True)
+        eventually(lambda: DiffRun.objects.get(pk=run.pk).state == ENDED, 60)
+    finally:
+        second.stop()
+    run.refresh_from_db()
+    assert (run.outcome, run.rows_compared) == (EQUAL, traps.rows)
+    assert is_accounted_for(run)
