@@ -215,7 +215,6 @@ class _Work:
         _ours(run, self._worker).update(
             state=ENDED, outcome=run.outcome, why=run.why, ended_at=timezone.now(), lease_until=None, worker="", chunk_rows=run.chunk_rows
         )
-        findings.hold_if_too_different(run, self._settings)
 
     def _say(self, why: str) -> None:
         if self._run.why != why:

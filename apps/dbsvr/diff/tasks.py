@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.dbsvr.db_interface import db_interface
-from apps.dbsvr.diff import findings, runs, schedule
+from apps.dbsvr.diff import findings, runs, schedule, stopping
 from apps.dbsvr.diff.comparison import Comparison
 from apps.dbsvr.diff.failures import CannotCompare
 from apps.dbsvr.diff.models import GONE, Difference, DiffRun
@@ -33,6 +33,9 @@ def work(run_id: int) -> None:
         work.apply_async((run_id,))
     elif (following := runs.next_at_replica_of(run_id)) is not None:
         work.apply_async((following,))
+    # However far it has come: a run that was stopped may have found too much already.
+    for replica in DiffRun.objects.filter(pk=run_id).values_list("replica", flat=True):
+        stopping.follow(replica, settings.CONFIGURATION.diff.hold_above)
 
 
 @shared_task(name=DIFF_RECHECK, ignore_result=True)
@@ -54,6 +57,7 @@ def recheck(ids: Sequence[int]) -> None:
             Difference.objects.filter(pk__in=[each.pk for each in differences]).update(
                 state="open", repair_error=f"it could not be compared again: {error}"[:500]
             )
+        stopping.follow(replica, settings.CONFIGURATION.diff.hold_above)
 
 
 @shared_task(name=DIFF_SCHEDULE, ignore_result=True)
