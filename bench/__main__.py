@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import cache_hits, compare, diff, evaluate, footprint, lag, priority, reads, record, writes
+from bench import api, cache_hits, compare, diff, evaluate, footprint, lag, priority, reads, record, writes
 from bench.direct import FIRST_UID, USERS
 from bench.measures import HEADINGS, Measure, print_table
 from bench.neighbours import others_share, used
@@ -37,6 +37,7 @@ PARTS: dict[str, Callable[[PrivateStack], Iterator[Measure]]] = {
     "lag": lag.measure,
     "cache": cache_hits.measure,
     "evaluate": evaluate.measure,
+    "api": api.measure,
     "diff": diff.measure,
 }
 COMPARE = "compare"

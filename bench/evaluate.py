@@ -61,7 +61,7 @@ def example() -> tuple[Bundle, Profile, Snapshot]:
     """The same at every call."""
     drawn = random.Random(6)
     attributes = {f"a{number}": Attribute(name=f"a{number}", type="number") for number in range(ATTRIBUTES)}
-    tasks = [_task(number, drawn) for number in range(TASKS)]
+    tasks = [example_task(number, drawn) for number in range(TASKS)]
     numbers = {task.code: place + 1 for place, task in enumerate(tasks)}
     configuration = Configuration(tasks={task.code: task for task in tasks}, attributes=attributes)
     bundle = load_bundle(compile_bundle(configuration, numbers, {}, 1, NOW, history_counts=True))
@@ -75,7 +75,7 @@ def example() -> tuple[Bundle, Profile, Snapshot]:
     return bundle, profile, Snapshot(42, 1, len(records), 0, records)
 
 
-def _task(number: int, drawn: random.Random) -> Task:
+def example_task(number: int, drawn: random.Random) -> Task:
     names = drawn.sample(range(ATTRIBUTES), CONDITIONS)
     rows = [_row(f"a{name}", drawn) for name in names]
     if number % 2:

@@ -51,7 +51,7 @@ from workers.protocol import BadArgument, MasterDown, OldRules, Overloaded, Time
 from workers.purges import Purges
 from workers.queues import QueueGone
 from workers.replies import Replies
-from workers.requests import CLEAR, FINISH, READ, Gather, Request
+from workers.requests import CLEAR, FINISH, READ, Apart, Gather, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.takeovers import Takeovers
@@ -134,8 +134,8 @@ class Dispatch:
         client.pending.append(request)
         self._begin_read(request, now)
 
-    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather) -> None:
-        """Reads that are answered together. Those that go the same way travel together, too."""
+    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather | Apart) -> None:
+        """Reads that came together. Those that go the same way travel together, too."""
         room = self._settings.backlog - self._users_waiting
         alike: dict[tuple[str | None, bool], list[tuple[int, int, int]]] = {}
         alone: list[tuple[int, int]] = []

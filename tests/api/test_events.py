@@ -14,6 +14,7 @@ from apps.tasks.config.documents import Caps, Claim, Condition, EventType, Feed,
 from tests.api.conftest import Caller
 from tests.stack import published
 from tests.stack.waiting import eventually
+from workers.protocol import Change
 
 _names = itertools.count()
 
@@ -206,6 +207,65 @@ def test_what_is_wrong_is_pointed_at(publish: Publish, api: Caller, uid: int, bo
 
     assert (status, problem["code"], problem["pointer"]) == (400, "bad_request", pointer)
     assert api.tasks(uid)[1]["version"] == 0
+
+
+# -- a publication that others have heard of first
+
+
+def test_an_event_of_a_user_who_has_met_newer_rules_waits_for_them(
+    publish: Publish, tell: Tell, api: Caller, uid: int, event_type: str
+) -> None:
+    (task,) = publish({"target": 5})
+    _write_by_newer_rules(task, uid)
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(tell, "e1")
+        item = {"uid": uid, "event_id": "e2", "type": event_type}
+        other = pool.submit(Caller(api.key).call, "POST", "/api/v1/events:batch", {"items": [item]})
+        published.publish_tasks(published.task(task.code, kind="counter", target=6, feeds=task.feeds))
+
+        assert one.result()[0] == 200
+        assert other.result()[1]["items"][0]["result"]["applied"]
+
+    assert next(each for each in api.tasks(uid)[1]["tasks"] if each["code"] == task.code)["progress"] == 3
+
+
+def test_rules_that_do_not_come_in_time_are_told_as_not_ready_and_nothing_is_done(publish: Publish, tell: Tell, uid: int) -> None:
+    (task,) = publish({"target": 5})
+    _write_by_newer_rules(task, uid, ahead=1000)
+
+    status, problem = tell("e1")
+
+    assert (status, problem["code"], problem["retryable"], problem["outcome_unknown"]) == (503, "not_ready", True, False)
+
+
+def _write_by_newer_rules(task: Task, uid: int, ahead: int = 1) -> None:
+    """As another logic node does, which knows a revision that is not here yet."""
+    from apps.cachesync.task_interface import task_interface
+    from apps.tasks.live_bundle import live
+
+    number, revision = published.number_of(task.code), live().revision + ahead
+    task_interface().finish(uid, "other", [Change(task=number, period="once", op="add", value=1, target=5, revision=revision)])
+
+
+def test_a_publication_under_load_loses_no_event_and_counts_none_twice(
+    keys: dict[str, str], publish: Publish, api: Caller, uid: int, event_type: str
+) -> None:
+    (task,) = publish({"target": 1_000})
+    body, targets = {"type": event_type}, itertools.count(1_001)
+
+    def send(n: int) -> int:
+        if n % 50 == 25:
+            published.publish_tasks(published.task(task.code, kind="counter", target=next(targets), feeds=task.feeds))
+        path = f"/api/v1/users/{uid + 10**14 + n % 7}/events"
+        return Caller(keys["all"]).call("POST", path, {"event_id": f"e{n // 2}-{n % 7}", **body})[0]
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(send, [n for n in range(210) for _twice in range(2)]))
+
+    told = {(n % 7, f"e{n // 2}-{n % 7}") for n in range(210)}
+    progress = [api.tasks(uid + 10**14 + n, "?status=in_progress")[1]["tasks"][0]["progress"] for n in range(7)]
+    assert set(answers) == {200}
+    assert progress == [sum(user == n for user, _event in told) for n in range(7)]
 
 
 # -- the steps of one task

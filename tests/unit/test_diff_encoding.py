@@ -77,7 +77,7 @@ def test_no_text_leaves_its_literal(text: str) -> None:
     for column in (TEXT, OTHER, NUMBER, Column("day", "date", "date")):
         literal = keys.literal(column, text)
         inner = literal.removeprefix("_utf8mb4 ").removeprefix("X")
-        assert inner.startswith("'") and inner.endswith("'") and inner.count("'") % 2 == 0 or inner.lstrip("-").replace(".", "").isdigit()
+        assert (inner.startswith("'") and inner.endswith("'") and inner.count("'") % 2 == 0) or inner.lstrip("-").replace(".", "").isdigit()
         assert "\\" not in literal
 
 

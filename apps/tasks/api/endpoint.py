@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from rest_framework.views import APIView
@@ -33,6 +34,8 @@ class ApiView(APIView):
     """`scopes`: what each method needs; a method without one is open to every key."""
 
     scopes: ClassVar[dict[str, str]] = {}
+    asks_django: ClassVar[bool] = True
+    """Whether it queries a database by Django, so that a connection which has become too old or broken is closed before."""
 
     def __init__(self, **initial: Any) -> None:
         super().__init__(**initial)
@@ -55,6 +58,8 @@ class ApiView(APIView):
 
     def answer(self, request: ApiRequest, **arguments: str) -> HttpResponse:
         try:
+            if self.asks_django:
+                close_old_connections()
             return self._handler(request)(request, **arguments)
         except Exception as error:  # noqa: BLE001  # whatever went wrong, a problem is answered
             return answer_error(error, request)

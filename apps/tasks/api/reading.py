@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from binascii import a2b_qp
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import unquote
 
 import msgspec
 from django.conf import settings
@@ -65,11 +65,12 @@ def read_query(request: HttpRequest) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    if "+" in text:
-        text = text.replace("+", " ")
+    """Without its escapes. `%7B` is quoted-printable's `=7B`, which Python decodes in C: attributes are made of escapes."""
+    if "%" not in text and "+" not in text:
+        return text
     try:
-        return unquote(text, errors="strict") if "%" in text else text
-    except UnicodeDecodeError:
+        return a2b_qp(text.encode("latin-1").replace(b"+", b" ").replace(b"=", b"=3D").replace(b"%", b"=")).decode()
+    except UnicodeError:
         raise Problem("bad_request", _("The query must be UTF-8."), "query") from None
 
 

@@ -15,7 +15,7 @@ from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.eligibility import CapsLeft
 from apps.tasks.evaluation.explanation import Check, Explanation
-from apps.tasks.evaluation.reasons import Reason
+from apps.tasks.evaluation.reasons import AVAILABLE, Reason
 
 
 class ReasonAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -104,6 +104,8 @@ class ExplainedTask(msgspec.Struct, frozen=True):
 
 
 NO_TEXT = Text(name="")
+MOST_WORDS = 256
+"""Pieces of answers that are kept of one task."""
 
 
 def text_of(task: Task) -> Text:
@@ -126,10 +128,18 @@ _encode = msgspec.json.Encoder().encode
 def task_answer(decision: Decision, with_values: bool, language: str | None = None) -> msgspec.Raw:
     """One object of both parts, encoded. `language`: that of texts; the active one without it.
 
-    The first part is encoded once per task and language, and kept with the task as long as its revision lives.
+    The first part is encoded once per task and language, and kept with the task as long as its revision lives. So is the whole answer of
+    a task that the user has not touched: it is the same for all who have not, in one period.
     """
     task, rules, period = decision.task, decision.rules, decision.period
     language = language or translation.get_language() or ""
+    is_untouched = (
+        decision.status == AVAILABLE and not decision.progress and decision.streak is None and not decision.still_claimable
+    ) and rules is task.in_use
+    if is_untouched:
+        known = task.words.get((language, period.key, decision.is_accepted))
+        if known is not None:
+            return msgspec.Raw(known)
     words = task.words.get(language)
     if words is None:
         words = task.words[language] = _words(task, language)
@@ -150,7 +160,12 @@ def task_answer(decision: Decision, with_values: bool, language: str | None = No
         [ClaimableAnswer(it.period.key, it.points, it.until) for it in decision.still_claimable] if decision.still_claimable else (),
         [reason_answer(reason, with_values) for reason in decision.reasons] if decision.reasons else (),
     )
-    return msgspec.Raw(words + _encode(standing)[1:])
+    answer = words + _encode(standing)[1:]
+    if is_untouched:
+        if len(task.words) >= MOST_WORDS:  # periods come and go, and every zone has its own
+            task.words.clear()
+        task.words[language, period.key, decision.is_accepted] = answer
+    return msgspec.Raw(answer)
 
 
 def _words(task: LiveTask, language: str) -> bytes:

@@ -28,7 +28,10 @@ PROMPTS = 3
 
 
 class UserTasksView(ApiView):
+    """The hot read: one round trip to a cache node, no query."""
+
     scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**descriptions.LIST_TASKS)
     def get(self, request: ApiRequest, uid: str) -> HttpResponse:
@@ -38,7 +41,10 @@ class UserTasksView(ApiView):
         language = reading.read_language(query)
         with_values = reading.read_reasons(query)
         snapshot, decisions = decisions_of_user(user, reading.read_attributes(query))
-        shown = [decision for decision in decisions if is_wanted(decision, wanted)]
+        if wanted is None:
+            shown = [decision for decision in decisions if decision.status != UNAVAILABLE or decision.still_claimable]
+        else:
+            shown = [decision for decision in decisions if is_wanted(decision, wanted)]
         if language is not None:
             translation.activate(language)
         return answers.answer(answers.user_tasks(snapshot, shown, with_values))

@@ -80,8 +80,8 @@ class LiveTask:
     """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
     """Whether a reward of an earlier period may still be claimed."""
-    words: dict[str, bytes] = field(default_factory=dict)
-    """What the API has encoded of it, by language: the same for all users. The evaluator does not look at it."""
+    words: dict[str | tuple[str, str, bool], bytes] = field(default_factory=dict)
+    """What the API has encoded of it and is the same for many users. The evaluator does not look at it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

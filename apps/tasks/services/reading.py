@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 
 from django.utils import timezone
 
@@ -16,6 +17,8 @@ from apps.tasks.profiles import profiles_of, user_with_profile
 from apps.tasks.quotas import quotas
 from apps.tasks.services.errors import UnknownTask
 from workers.protocol import DBSvrError, Snapshot
+
+_weight = attrgetter("task.document.weight")
 
 
 def decisions_of_user(uid: int, attributes: Mapping[str, object]) -> tuple[Snapshot, list[Decision]]:
@@ -61,4 +64,4 @@ def task_named(bundle: Bundle, code: str) -> LiveTask:
 
 
 def _by_weight(decisions: list[Decision]) -> list[Decision]:
-    return sorted(decisions, key=lambda decision: -decision.task.document.weight)
+    return sorted(decisions, key=_weight, reverse=True)  # stable also in reverse: equals stay by code
