@@ -159,6 +159,25 @@ def test_a_dba_finds_three_rows_that_differ_repairs_them_and_users_are_shown_the
     assert any("ticket 7" in note for _, note in noted), "who repaired it and why"
 
 
+def test_a_run_that_cannot_go_on_says_why_and_can_be_given_up(open_page: OpenPage, dba: Operator, comparing: None) -> None:
+    from apps.dbsvr.diff.models import PAUSED, DiffRun
+
+    run = DiffRun.objects.create(replica="r1", schema="tasksys_user", table=f"no_such_{secrets.token_hex(3)}", state=PAUSED)
+    page = log_in(open_page(), dba)
+    page.goto(f"/console/diff/runs/{run.pk}")
+    expect(page.locator("#sentence")).to_contain_text("paused")
+
+    page.get_by_role("button", name="Go on").click()
+
+    expect(page.locator("#run-now")).to_contain_text(run.table, timeout=WITHIN_MS)
+    expect(page.locator("#sentence")).to_contain_text("stopped", timeout=WITHIN_MS)
+    expect(page.locator("#run-now")).to_contain_text("there is no table", timeout=WITHIN_MS)
+    page.get_by_role("button", name="Cancel this run").click()
+
+    expect(page.locator("#sentence")).to_contain_text("not compared, cancelled")
+    expect(page.locator("#change-resume")).to_have_count(0)
+
+
 def test_a_dba_stops_the_use_of_a_replica_and_uses_it_again(
     open_page: OpenPage, dba: Operator, stack: PrivateStack, screenshot: Screenshot
 ) -> None:
