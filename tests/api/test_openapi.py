@@ -75,6 +75,8 @@ def test_real_answers_on_the_configuration_fit_the_schema(api: Caller, schema: d
     json_, problem, path = "application/json", "application/problem+json", "/api/v1/config/drafts/{number}"
 
     check(schema, "/api/v1/config", "get", 200, json_, api.call("GET", "/api/v1/config")[1])
+    check(schema, "/api/v1/config/revisions", "get", 200, json_, api.call("GET", "/api/v1/config/revisions")[1])
+    check(schema, "/api/v1/config/drafts", "get", 200, json_, api.call("GET", "/api/v1/config/drafts?limit=1")[1])
     check(schema, "/api/v1/config/documents", "get", 200, json_, api.call("GET", "/api/v1/config/documents")[1])
     check(schema, "/api/v1/config/drafts", "post", 201, json_, send(api, task(), {"code": "x", "starts_at": "2026-01-01T00:00:00Z"})[1])
     check(schema, "/api/v1/config/drafts", "post", 422, problem, send(api, {"code": 1})[1])

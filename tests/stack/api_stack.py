@@ -16,6 +16,7 @@ from deploy.local.ports import free_ports
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tests.stack.gateway import Gateway
+from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import APPLICATION, WebProcess
 
 NODES_VARIABLE = "TASKSYS_CACHE__NODES"
@@ -139,3 +140,7 @@ class ApiStack(PrivateStack):
     @property
     def _processes(self) -> list[StackProcess]:
         return [self.center, self._beat, *self.logic_nodes]
+
+
+class PairApiStack(ApiStack, PairStack):
+    """The same over two DBSvrs, as on two hosts."""

@@ -157,7 +157,7 @@ def _reason(why: str, rows: int | None) -> str:
 def _found(run: DiffRun) -> str:
     if not run.differences:
         return _("none") if run.outcome == models.EQUAL else _("none so far") if run.state in UNDECIDED else _("none found")
-    return ngettext("%(count)s row differs", "%(count)s rows differ", run.differences) % {"count": count(run.differences)}
+    return ngettext("%(count)s row differed", "%(count)s rows differed", run.differences) % {"count": count(run.differences)}
 
 
 def _changes(run: DiffRun) -> tuple[str, ...]:
