@@ -60,18 +60,19 @@ def read_query(request: HttpRequest) -> dict[str, str]:
     for part in request.META.get("QUERY_STRING", "").split("&"):
         if part:
             name, _equals, value = part.partition("=")
-            query[_plain(name)] = _plain(value)
+            name = _plain(name, "query")
+            query[name] = _plain(value, f"query/{name}")
     return query
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, pointer: str) -> str:
     """Without its escapes. `%7B` is quoted-printable's `=7B`, which Python decodes in C: attributes are made of escapes."""
     if "%" not in text and "+" not in text:
         return text
     try:
         return a2b_qp(text.encode("latin-1").replace(b"+", b" ").replace(b"=", b"=3D").replace(b"%", b"=")).decode()
     except UnicodeError:
-        raise Problem("bad_request", _("The query must be UTF-8."), "query") from None
+        raise Problem("bad_request", _("The query must be UTF-8."), pointer) from None
 
 
 def read_attributes(query: Mapping[str, str]) -> dict[str, Any]:
