@@ -22,7 +22,6 @@ from workers.protocol import PERIOD_KEY, BadArgument, parse_event_id, parse_uid
 LARGEST_BODY_BYTES = 64 * 1024
 LARGEST_BATCH_BYTES = 1024 * 1024
 MAX_ITEMS = 500
-MOST_PROMPTS = 50
 LANGUAGES = tuple(code for code, _name in settings.LANGUAGES)
 
 _attributes = msgspec.json.Decoder(dict[str, Any])
@@ -130,13 +129,13 @@ def read_period(key: str | None, pointer: str = "#/period") -> str | None:
     return key
 
 
-def read_limit(query: Mapping[str, str], default: int) -> int:
+def read_limit(query: Mapping[str, str], default: int, most: int) -> int:
     """How many are wanted at most, `limit=3`."""
     text = query.get("limit")
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or len(text) > 4 or not 1 <= int(text) <= MOST_PROMPTS:
-        raise Problem("bad_request", _("limit must be a number from 1 to %(most)s.") % {"most": MOST_PROMPTS}, "query/limit")
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
+        raise Problem("bad_request", _("limit must be a number from 1 to %(most)s.") % {"most": most}, "query/limit")
     return int(text)
 
 
