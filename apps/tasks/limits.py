@@ -56,7 +56,7 @@ class Limit(NamedTuple):
     """So many at once after a pause."""
 
 
-class Bucket(Protocol):
+class Allowance(Protocol):
     def take(self, number: int, limit: Limit, want: int) -> tuple[int, float]:
         """Tokens given out of the key's bucket; when it is none, in how many seconds there will be one."""
 
@@ -65,7 +65,7 @@ class BrokerFailed(Exception):
     """The broker did not answer."""
 
 
-class BrokerBucket:
+class SharedAllowance:
     """The bucket that all processes share."""
 
     def __init__(self, url: str) -> None:
@@ -85,7 +85,7 @@ class BrokerBucket:
         return int(given), int(wait_ms) / 1000
 
 
-class OwnBucket:
+class OwnAllowance:
     """One process's own, without a broker: it gets its share of the limit. `processes`: of a host."""
 
     def __init__(self, processes: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -121,7 +121,7 @@ class _Portion:
 class Limits:
     """Shared by threads."""
 
-    def __init__(self, shared: Callable[[], Bucket], own: Bucket, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, shared: Callable[[], Allowance], own: Allowance, clock: Callable[[], float] = time.monotonic) -> None:
         """`shared` makes, or has, the bucket of all processes; it or its bucket may raise BrokerFailed."""
         self._shared = shared
         self._own = own
@@ -174,8 +174,8 @@ class Limits:
 
 
 @lru_cache(maxsize=1)
-def _broker_bucket() -> BrokerBucket:
-    return BrokerBucket(load().broker.url)
+def _shared_allowance() -> SharedAllowance:
+    return SharedAllowance(load().broker.url)
 
 
-limits = Limits(_broker_bucket, OwnBucket(load().web.workers))
+limits = Limits(_shared_allowance, OwnAllowance(load().web.workers))

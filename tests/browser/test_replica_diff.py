@@ -171,7 +171,7 @@ def test_a_run_that_cannot_go_on_says_why_and_can_be_given_up(open_page: OpenPag
 
     expect(page.locator("#run-now")).to_contain_text(run.table, timeout=WITHIN_MS)
     expect(page.locator("#sentence")).to_contain_text("stopped", timeout=WITHIN_MS)
-    expect(page.locator("#run-now")).to_contain_text("there is no table", timeout=WITHIN_MS)
+    expect(page.locator("#run-now")).to_contain_text("doesn't exist", timeout=WITHIN_MS)
     page.get_by_role("button", name="Cancel this run").click()
 
     expect(page.locator("#sentence")).to_contain_text("not compared, cancelled")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apps.tasks.limits import LEFT_ALONE_S, BrokerFailed, Limit, Limits, OwnBucket
+from apps.tasks.limits import LEFT_ALONE_S, BrokerFailed, Limit, Limits, OwnAllowance
 
 KEY = 7
 
@@ -17,7 +17,7 @@ class Clock:
         return self.now
 
 
-class Shared(OwnBucket):
+class Shared(OwnAllowance):
     """The common bucket, as one process sees it; counts how often it is asked, and can be gone."""
 
     def __init__(self, clock: Clock) -> None:
@@ -43,7 +43,7 @@ def shared(clock: Clock) -> Shared:
 
 
 def process(shared: Shared, clock: Clock, processes: int = 2) -> Limits:
-    return Limits(lambda: shared, OwnBucket(processes, clock), clock)
+    return Limits(lambda: shared, OwnAllowance(processes, clock), clock)
 
 
 def let_through(limits: Limits, limit: Limit, tries: int) -> int:
