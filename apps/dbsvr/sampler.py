@@ -27,6 +27,7 @@ from apps.dbsvr.figures import Figures, Sample
 from apps.dbsvr.findings import light
 from apps.dbsvr.judge import Judgement, judge
 from apps.dbsvr.points_rules import PointsNow
+from apps.dbsvr.profiles_rules import ProfilesNow
 from apps.dbsvr.state import InstanceNow, State, encode_state, read_state, write_state
 from apps.dbsvr.state_copy import Copier
 from apps.dbsvr.thresholds import Thresholds
@@ -138,8 +139,10 @@ class Sampler:
         stop: threading.Event,
         look_at_cache: Callable[[], CacheNow],
         look_at_points: Callable[[], PointsNow | None],
+        look_at_profiles: Callable[[], ProfilesNow | None] = lambda: None,
     ) -> None:
-        """`look_at_…`: what the cache layer and the points relay say, which this app does not know. DatabaseError comes through."""
+        """`look_at_…`: what the cache layer, the points relay and the profile system say, which this app does not know. DatabaseError comes
+        through; the last one waits for nothing."""
         dbsvr = configuration.dbsvr
         self._stop = stop
         self._limits = Thresholds(beat_ms=dbsvr.beat_ms, age_limit_ms=dbsvr.age_limit_ms)
@@ -148,6 +151,7 @@ class Sampler:
         self._judgement = Judgement()
         self._seq = 0
         self._copier = Copier()
+        self._look_at_profiles = look_at_profiles
         self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler", look_at_cache, look_at_points)
 
     def run(self) -> None:
@@ -179,6 +183,7 @@ class Sampler:
             self._writer.cache,
             self._writer.diff,
             self._writer.points,
+            self._look_at_profiles(),
         )
         state = self._state(at)
         self._copier.put(encode_state(state))

@@ -22,6 +22,8 @@ from tests.stack.api_stack import ApiStack
 
 TASK = "log-in-today"
 ROUTED = 0.7
+PASSING = (502, 503, 504)
+"""Statuses that say: not now, or not known whether."""
 
 Told = UserTasks | Step | Forgotten
 
@@ -69,8 +71,7 @@ class ThroughApi:
         try:
             told: Told | None = self._client(addresses).send(_call(kind, uid, event_id))
         except TasksysError as error:
-            # A fault of the server's own may be sent again too, but here it must be seen.
-            if not error.retryable or (isinstance(error, Problem) and error.code == "internal"):
+            if not _may_pass(error):
                 raise
             told = None
         ended = time.monotonic()
@@ -87,6 +88,11 @@ class ThroughApi:
             client = TasksysClient([f"http://{address}" for address in addresses], self._key, self._patience, connections=1)
             self._clients[addresses] = client
         return client
+
+
+def _may_pass(error: TasksysError) -> bool:
+    """Not now, or not known whether. A fault of the server's own may be sent again too, but here it must be seen."""
+    return error.status in PASSING if isinstance(error, Problem) else error.retryable
 
 
 def _call(kind: str, uid: int, event_id: str) -> Call[Any]:

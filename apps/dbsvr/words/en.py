@@ -340,6 +340,21 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "No points are delivered: no relay has worked since %(since_at)s.",
         "Grants wait in the database, and nothing is lost. Look at the Celery worker of queue points, and at beat.",
     ),
+    "profiles.down/dead": (
+        "The profile system cannot be reached since %(since_at)s.",
+        "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "
+        "It said: %(reason)s",
+    ),
+    "profiles.down/slow": (
+        "The profile system is too slow since %(since_at)s.",
+        "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "
+        "It said: %(reason)s",
+    ),
+    "profiles.down/wrong": (
+        "The profile system answers what cannot be used since %(since_at)s.",
+        "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "
+        "The contract is in docs/profiles.md. It said: %(reason)s",
+    ),
     "cache.out/one": (
         "Cache node %(node)s does not answer since %(since_at)s.",
         "Its users are served by the next node. Nobody sees old data: it is used again when it has answered for some seconds and its "

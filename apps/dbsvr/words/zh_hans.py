@@ -288,6 +288,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "积分没有投递：自 %(since_at)s 起没有投递进程在工作。",
         "发放单留在数据库中，没有丢失。请检查 points 队列的 Celery 工作进程和 beat。",
     ),
+    "profiles.down/dead": (
+        "档案系统自 %(since_at)s 起无法连接。",
+        "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。返回信息：%(reason)s",
+    ),
+    "profiles.down/slow": (
+        "档案系统自 %(since_at)s 起响应过慢。",
+        "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。返回信息：%(reason)s",
+    ),
+    "profiles.down/wrong": (
+        "档案系统自 %(since_at)s 起的应答无法使用。",
+        "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。约定见 docs/profiles.md。返回信息：%(reason)s",
+    ),
     "cache.out/one": (
         "缓存节点 %(node)s 自 %(since_at)s 起没有应答。",
         "它的用户由下一个节点服务，不会看到旧数据；它连续应答数秒并完成清除后自动恢复使用。请检查其 Redis 和主机，或在“缓存”页排空它。",
