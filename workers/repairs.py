@@ -125,6 +125,18 @@ class Repairs:
             raise not_owner(self._ownership, uid)
 
 
+def why_no_repairs(endpoint: str, databases: Databases) -> str:
+    """A sentence when the account for repairs is not there, or may not log statements; "" when it may."""
+    account = databases.accounts.repair
+    try:
+        with contextlib.closing(Connection(endpoint, account, databases)) as connection:
+            for statement in SESSION:
+                connection.execute(statement)
+    except (DatabaseUnfit, DatabaseGone, StatementRefused, ConfigurationError) as error:
+        return _needs(account.user, databases.user_schema, str(error))
+    return ""
+
+
 def _columns(connection: Connection, order: RepairOrder) -> list[_Column]:
     rows = connection.execute(
         "SELECT column_name, data_type, column_key = 'PRI' FROM information_schema.columns"
