@@ -28,7 +28,11 @@ from workers.trails import ANY
 
 NOT_OURS = frozenset({"db_info", "segment_owner", "replica_hold"})
 """What the DBSvrs agree by. No read of a user is answered from a replica's copy of these."""
-SESSION = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET SESSION binlog_format = 'STATEMENT'")
+SESSION = (
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET SESSION binlog_format = 'STATEMENT'",
+    "SET SESSION innodb_lock_wait_timeout = 1",  # all writes wait meanwhile
+)
 TEXT = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"})
 BINARY = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 
