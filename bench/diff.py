@@ -77,16 +77,16 @@ def _pass(both: Both) -> tuple[float, list[str]]:
     """The whole table once; how long it took, and the keys that differ."""
     began_at = time.monotonic()
     comparison = Comparison(both, both.master.shape(SCHEMA, TABLE))
-    found: list[str] = []
+    suspects: list[Key] = []
     after: Key = OPEN_END
     rows = FIRST_ROWS
     while True:
         chunk = comparison.scan_chunk(after, rows)
-        if chunk.suspects:
-            found += [encode_key(each.key) for each in comparison.settle(chunk.suspects).differing]
+        suspects += chunk.suspects
         after = chunk.up_to
         rows = next_rows(rows, chunk.took_s, BUDGET_S)
         if after == OPEN_END:
+            found = [encode_key(each.key) for each in comparison.settle(suspects).differing]
             return time.monotonic() - began_at, found
 
 

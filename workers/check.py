@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 from urllib.parse import urlsplit
 
-from tasksys_site.configuration import Configuration, ConfigurationError, Instance, configuration_file, read_secret
+from tasksys_site.configuration import Configuration, ConfigurationError, Databases, Instance, configuration_file, read_secret
 from workers.database import (
     Connection,
     DatabaseGone,
@@ -26,6 +26,7 @@ from workers.database import (
 from workers.lanes import LANE_BYTES
 from workers.messages import MAX_TICKET_BYTES
 from workers.process import Exit
+from workers.repairs import why_no_repairs
 from workers.revisions import newest_revision
 
 
@@ -106,6 +107,7 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
             yield Finding(False, f"{role} {endpoint}: tables are missing, run the migrations: {', '.join(sorted(missing))}")
         if role == "master":
             yield _configuration(connection, endpoint, databases.configuration_schema)
+            yield _repairs(databases, endpoint)
         else:
             io_runs, sql_runs, error_text = replication_health(connection)
             well = bool(io_runs and sql_runs)
@@ -115,6 +117,12 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
         yield Finding(False, f"{role}: {error}")
     finally:
         connection.close()
+
+
+def _repairs(databases: Databases, endpoint: str) -> Finding:
+    """Not needed to serve: without it a repair of a replica is refused, and says the same."""
+    why = why_no_repairs(endpoint, databases)
+    return Finding(True, f"master {endpoint}: rows of a replica can{'not' if why else ''} be repaired{': ' + why if why else ''}")
 
 
 def _configuration(connection: Connection, endpoint: str, schema: str) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,10 +14,10 @@ from apps.dbsvr.diff import service
 from apps.dbsvr.diff.models import EQUAL, GONE, OPEN, REPAIRING, Difference
 from apps.dbsvr.diff.tasks import recheck
 from apps.tasks.models import AuditEntry
-from deploy.local.private_stack import PrivateStack
+from deploy.local.private_stack import SECOND_HALF, PrivateStack
 from tests.stack.cache_nodes import NODES, put_copy, start_logic_node, version_on, work_off
 from tests.stack.diffing import SCHEMA, compare, on_replica_alone, wait_for
-from workers.protocol import BadArgument, Change, RepairOrder
+from workers.protocol import BadArgument, Change, RepairOrder, encode
 
 ADD = [Change(task=7, period="once", op="add", value=1, target=10)]
 _uids = itertools.count(2_400_001)
@@ -196,3 +196,17 @@ def test_a_row_of_another_user_than_the_one_named_is_refused(stack: PrivateStack
     with pytest.raises(BadArgument):
         db_interface().repair(one, "none", "repair-2", RepairOrder(table="user_task", key=[str(other), "7", "once"]))
     assert json.loads(json.dumps(db_interface().get(other, "none").version)) == 1
+
+
+def test_a_repair_that_comes_to_the_other_dbsvr_is_done_by_the_owner(make_stack: Callable[..., PrivateStack]) -> None:
+    pair = make_stack(instances=("a", "b"))
+    uid = SECOND_HALF + 5  # b's
+    order = encode(RepairOrder(table="user_state", key=[str(uid)]))
+    with pair.client(instance="b") as owner, pair.client(instance="a") as other:
+        owner.execute_command("TASK.FINISH", uid, "none", "e1", encode(ADD))
+        answer = json.loads(other.execute_command("TASK.REPAIR", uid, "none", "repair-1", order))
+        assert (answer["applied"], answer["version"]) == (True, 2)
+        assert json.loads(owner.execute_command("TASK.GET", uid, "none"))["version"] == 2
+        assert json.loads(owner.execute_command("TASK.FINISH", uid, "none", "e2", encode(ADD)))["snapshot"]["version"] == 3
+    wait_for(pair.master, pair.replica)
+    assert pair.replica.execute(f"SELECT version FROM user_state WHERE uid = {uid}", SCHEMA) == [(3,)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.dbsvr.diff import keys, statements
@@ -24,17 +24,20 @@ numbers = st.one_of(st.none(), st.integers(-(2**63), 2**63).map(lambda number: b
 rows = st.fixed_dictionaries({"a": values, "b": values, "c": numbers, "d": values})
 
 
+@settings(deadline=None)
 @given(rows, rows)
 def test_two_rows_have_the_same_bytes_only_when_they_are_the_same_row(one: dict[str, bytes | None], other: dict[str, bytes | None]) -> None:
     assert (row_bytes(COLUMNS, one) == row_bytes(COLUMNS, other)) == (one == other)
 
 
+@settings(deadline=None)
 @given(rows, st.permutations(["a", "b", "d"]))
 def test_a_value_that_moves_to_another_column_is_seen(row: dict[str, bytes | None], order: list[str]) -> None:
     moved = row | {new: row[old] for old, new in zip(("a", "b", "d"), order, strict=True)}
     assert (row_bytes(COLUMNS, moved) == row_bytes(COLUMNS, row)) == (moved == row)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(rows, rows), min_size=1, max_size=4), st.integers(1, 4))
 def test_the_same_edit_on_several_rows_does_not_cancel(
     edits: list[tuple[dict[str, bytes | None], dict[str, bytes | None]]], times: int
@@ -52,6 +55,7 @@ def test_the_hash_has_two_independent_halves_of_sha1() -> None:
     assert "SHA1(CONCAT_WS(','," in row_hash_sql(COLUMNS)
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(max_size=20), st.binary(max_size=20)), st.integers())
 def test_a_key_survives_its_way_to_a_page_and_back(part: str | bytes, number: int) -> None:
     key = (part, str(number))
@@ -72,6 +76,7 @@ def test_a_bound_names_the_columns_one_by_one_and_ends_where_it_says() -> None:
     assert stretch.condition == "`c`>=1 AND `c`<=9 AND `c`>=5 AND (`c`>5 OR `a`>_utf8mb4 X'78')"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_no_text_leaves_its_literal(text: str) -> None:
     for column in (TEXT, OTHER, NUMBER, Column("day", "date", "date")):

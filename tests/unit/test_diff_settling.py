@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.dbsvr.diff.chunk_size import LEAST_ROWS, MOST_ROWS, next_rows
@@ -57,27 +57,24 @@ def test_a_position_is_passed_when_any_dbsvr_has_committed_since() -> None:
     assert has_passed({"a": (1, 1)}, {})
 
 
+@settings(deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(1, 400), st.sampled_from([None, "x", "y", "z"])), max_size=30),
-    st.lists(st.tuples(st.integers(1, 400), st.integers(0, 60)), min_size=1, max_size=60),
+    st.lists(st.integers(1, 60), max_size=12, unique=True),
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=30),
 )
-def test_a_replica_that_only_lags_is_never_called_different(changes: list[tuple[int, str | None]], looks: list[tuple[int, int]]) -> None:
-    """The row's history on the master; the replica shows it with any lag at any look."""
-    history = sorted(dict(changes).items())
+def test_a_replica_that_only_lags_is_never_called_different(changes: list[int], looks: list[tuple[int, int]]) -> None:
+    """The master's row changes at these ticks, and never comes back to what it was; the replica shows it with any lag at any look."""
 
     def row(tick: int) -> str | None:
-        return next((value for when, value in reversed(history) if when <= tick), "first")
+        number = sum(when <= tick for when in changes)
+        return None if number == 3 else str(number)  # once it is deleted
 
     timeline = Timeline()
-    looked = sorted({tick for tick, _ in looks})
-    for tick in looked:
+    for tick in sorted({tick for tick, _ in looks}):
         timeline.note_master(Look(at(tick), row(tick)))
     for tick, lag in looks:
-        if any(row(each) != row(tick) for each in range(tick, max(looked))):
-            continue  # a row that comes back to what it was between two looks is a limit that the docs state
         timeline.note_replica(Look(at(max(0, tick - lag)), row(max(0, tick - lag))))
-    back_and_forth = any(row(one) == row(two) != row(mid) for one in looked for two in looked for mid in range(one, two))
-    assert timeline.verdict is not False or back_and_forth
+    assert (timeline.strikes, timeline.verdict in (True, None)) == (0, True)
 
 
 def test_chunks_grow_towards_their_budget_and_never_in_leaps() -> None:

@@ -105,9 +105,9 @@ class Comparison:
             return
         parts = self._divide(stretch, rows)  # one alone: its rows have gone meanwhile
         for part in parts:
-            (ours,), (theirs,) = self._both.rows(sums(part))
-            if ours != theirs:
-                self._find_suspects(part, max(int(ours[0] or 0), int(theirs[0] or 0)) if len(parts) > 1 else 0, found)
+            (mine_sum,), (other_sum,) = self._both.rows(sums(part))
+            if mine_sum != other_sum:
+                self._find_suspects(part, max(int(mine_sum[0] or 0), int(other_sum[0] or 0)) if len(parts) > 1 else 0, found)
 
     def _divide(self, stretch: Stretch, rows: int) -> list[Stretch]:
         """Into parts of about as many rows; their ends are keys of the server that has more of them."""

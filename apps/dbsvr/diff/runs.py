@@ -87,11 +87,14 @@ def _claim(run_id: int, worker: str) -> DiffRun | None:
     """Take the lease, if nobody has it, and nobody else is at the same replica."""
     now = timezone.now()
     with transaction.atomic():
-        run = DiffRun.objects.select_for_update().filter(pk=run_id).first()
-        if run is None or run.state not in (WAITING, RUNNING) or (run.lease_until is not None and run.lease_until > now):
+        replica = DiffRun.objects.filter(pk=run_id).values_list("replica", flat=True).first()
+        # All of the replica's: two workers must not begin two of them at once.
+        under_way = DiffRun.objects.select_for_update().filter(replica=replica, state__in=(WAITING, RUNNING)).order_by("pk")
+        runs = {each.pk: each for each in under_way}
+        run = runs.pop(run_id, None)
+        if run is None or (run.lease_until is not None and run.lease_until > now):
             return None
-        others = DiffRun.objects.filter(replica=run.replica, state=RUNNING).exclude(pk=run.pk)
-        if others.exists():
+        if any(each.state == RUNNING for each in runs.values()):
             return None
         if run.state == RUNNING and run.worker and run.lease_until is not None:
             run.takeovers += 1

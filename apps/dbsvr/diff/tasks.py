@@ -12,13 +12,14 @@ from itertools import groupby
 
 from celery import shared_task
 from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.dbsvr.db_interface import db_interface
 from apps.dbsvr.diff import findings, runs, schedule, stopping
 from apps.dbsvr.diff.comparison import Comparison
 from apps.dbsvr.diff.failures import CannotCompare
-from apps.dbsvr.diff.models import GONE, Difference, DiffRun
+from apps.dbsvr.diff.models import GONE, STOPPED, Difference, DiffRun
 from apps.dbsvr.diff.servers import open_both
 from tasksys_site.celery import DIFF_DELETE_OLD, DIFF_RECHECK, DIFF_SCHEDULE, DIFF_WORK
 
@@ -74,5 +75,6 @@ def delete_old() -> None:
     before = timezone.now() - timedelta(days=KEPT_DAYS)
     Difference.objects.filter(state=GONE, gone_at__lt=before).delete()
     newest = set(schedule.newest_samples().values())
-    old = DiffRun.objects.filter(ended_at__lt=before).exclude(pk__in=newest).values_list("pk", flat=True)[:1000]
+    is_old = Q(ended_at__lt=before) | Q(state=STOPPED, created_at__lt=before)
+    old = DiffRun.objects.filter(is_old).exclude(pk__in=newest).values_list("pk", flat=True)[:1000]
     DiffRun.objects.filter(pk__in=list(old)).delete()
