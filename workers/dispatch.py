@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -131,6 +131,11 @@ class Dispatch:
 
     def accept_read(self, client: Client, uid: int, node: str, now: float) -> None:
         """A read by itself. It sets out when this turn ends, with all others that go the same way. `node` may keep a copy."""
+        if client.writes and uid in client.writes:
+            request = self._new_request(READ, [uid], client, node, now)
+            client.pending.append(request)
+            self._begin_read(request, now)
+            return
         answer = Later(client)
         client.pending.append(answer)
         uids, answers = self._arrived.get(node) or self._arrived.setdefault(node, ([], []))
@@ -138,30 +143,40 @@ class Dispatch:
         answers.append(answer)
         self._links.end_turn_soon()
 
-    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather | Apart) -> None:
-        """Reads that came together."""
-        self._begin_reads(uids, [client] * len(uids), node, now, gather)
+    def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather) -> None:
+        """Reads that are answered together."""
+        writes = client.writes
+        behind = {place for place, uid in enumerate(uids) if uid in writes} if writes else ()
+        self._begin_reads(uids, client, node, now, gather, behind)
 
-    def _begin_reads(self, uids: Sequence[int], clients: Sequence[Client], node: str, now: float, gather: Gather | Apart) -> None:
-        """Those that go the same way travel together."""
+    def _begin_arrived(self, now: float) -> None:
+        arrived, self._arrived = self._arrived, {}
+        for node, (uids, answers) in arrived.items():
+            self._begin_reads(uids, answers[0].client, node, now, Apart(answers))
+        self._replies.flush()
+
+    def _begin_reads(
+        self, uids: Sequence[int], client: Client, node: str, now: float, gather: Gather | Apart, behind: Collection[int] = ()
+    ) -> None:
+        """Those that go the same way travel together; at the places `behind` are those that wait for a write of their connection."""
         room = self._settings.backlog - self._users_waiting
         alike: dict[tuple[str | None, bool], list[tuple[int, int, int]]] = {}
-        alone: list[tuple[int, int, Client]] = []
-        for place, (uid, client) in enumerate(zip(uids, clients, strict=True)):
-            if place >= room or (client.writes and uid in client.writes):
-                alone.append((place, uid, client))
+        alone: list[tuple[int, int]] = []
+        for place, uid in enumerate(uids):
+            if place >= room or place in behind:
+                alone.append((place, uid))
             else:
                 reason, waits, stamp = self._way(uid, now)
                 alike.setdefault((reason, waits), []).append((place, uid, stamp))
         for (reason, waits), reads in alike.items():
             for start in range(0, len(reads), self._group_size):
                 places, group, stamps = zip(*reads[start : start + self._group_size], strict=True)
-                request = self._new_request(READ, group, clients[places[0]], node, now)
+                request = self._new_request(READ, group, client, node, now)
                 request.gather, request.places = gather, places
                 self.table[request.request_id] = request
                 self._users_waiting += len(group)
                 self._set_out(request, (reason, waits, max(stamps)), now)
-        for place, uid, client in alone:
+        for place, uid in alone:
             request = self._new_request(READ, [uid], client, node, now)
             request.gather, request.places = gather, [place]
             self._begin_read(request, now)
@@ -313,11 +328,7 @@ class Dispatch:
     def _end_turn(self) -> None:
         """Before the workers are woken: what is cheaper once for all requests of a turn."""
         if self._arrived:
-            arrived, self._arrived = self._arrived, {}
-            now = time.monotonic()
-            for node, (uids, answers) in arrived.items():
-                self._begin_reads(uids, [answer.client for answer in answers], node, now, Apart(answers))
-            self._replies.flush()
+            self._begin_arrived(time.monotonic())
         was_fed, self._replica_lane_was_fed = self._replica_lane_was_fed, False
         try:
             if self._to_hand_over:

@@ -120,17 +120,16 @@ def without_followers() -> None:
     """A read does not wait for the write that was sent before it on the same connection."""
     from workers.dispatch import Dispatch
 
-    begin_reads = Dispatch._begin_reads
+    def overtaking(accept: Callable[..., None]) -> Callable[..., None]:
+        def accept_now(self: Any, client: Any, *rest: Any) -> None:
+            writes, client.writes = client.writes, {}
+            accept(self, client, *rest)
+            client.writes = writes
 
-    def overtaking(self: Any, uids: Any, clients: Any, *rest: Any) -> None:
-        writes = {client: client.writes for client in clients}
-        for client in writes:
-            client.writes = {}
-        begin_reads(self, uids, clients, *rest)
-        for client, each in writes.items():
-            client.writes = each
+        return accept_now
 
-    Dispatch._begin_reads = overtaking  # type: ignore[method-assign]
+    Dispatch.accept_read = overtaking(Dispatch.accept_read)  # type: ignore[method-assign]
+    Dispatch.accept_reads = overtaking(Dispatch.accept_reads)  # type: ignore[method-assign]
 
 
 def forgets_undecided() -> None:

@@ -178,7 +178,7 @@ def sound_tasks(draw: st.DrawFn, code: str) -> Task:
         "distinct_by": "text" if task.mode == "distinct" else "",
         "caps": Caps(),
         "release": Release(percentage_bp=task.release.percentage_bp, salt=task.release.salt, allow=("beta",)),
-        "target": task.target if task.kind in ("counter", "streak") else 1,
+        "target": 1 if task.kind not in ("counter", "streak") else min(task.target, 1_000) if task.mode == "distinct" else task.target,
         "points": task.points,
         "streak": Streak(length=3, grace=1) if task.kind == "streak" else None,
         "tiers": tuple(Tier(target=place + 1, points=min(tier.points, 2**40)) for place, tier in enumerate(task.tiers))

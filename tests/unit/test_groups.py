@@ -212,6 +212,16 @@ def test_a_write_of_the_same_turn_is_accepted_before_the_reads_are_judged(in_loo
     assert (request.reason, request.accept_number) == ("in_flight", -1)
 
 
+def test_a_read_before_a_write_of_its_own_connection_does_not_wait_for_it(in_loop: MakeFront) -> None:
+    front = in_loop()
+    client, _ = front.connect()
+    get(client, 7)
+    finish(client, 7)
+    front.end_turn()
+
+    assert front.groups(MASTER_ONLY) == [(7,)]
+
+
 def test_a_read_behind_a_write_of_its_own_connection_waits_for_it_also_in_one_turn(in_loop: MakeFront) -> None:
     front = in_loop()
     client, written = front.connect()
