@@ -19,7 +19,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import api, cache_hits, compare, evaluate, footprint, lag, priority, reads, record, writes
+from bench import api, cache_hits, compare, diff, evaluate, footprint, lag, priority, reads, record, writes
 from bench.direct import FIRST_UID, USERS
 from bench.measures import HEADINGS, Measure, print_table
 from bench.neighbours import others_share, used
@@ -38,6 +38,7 @@ PARTS: dict[str, Callable[[PrivateStack], Iterator[Measure]]] = {
     "cache": cache_hits.measure,
     "evaluate": evaluate.measure,
     "api": api.measure,
+    "diff": diff.measure,
 }
 COMPARE = "compare"
 NAMES = (*PARTS, COMPARE)

@@ -16,6 +16,7 @@ from tasksys_client.asynchronous import AsyncTasksysClient
 from tasksys_client.blocking import TasksysClient
 from tasksys_client.errors import BadAnswer, NotEligible, Problem, TasksysError, Unanswered
 from tasksys_client.events import Event, UserQuestion, new_event_id
+from tasksys_client.exchange import Patience
 from tasksys_client.shapes import (
     Check,
     EventOutcome,
@@ -40,6 +41,7 @@ __all__ = [
     "ExplainedUser",
     "Forgotten",
     "NotEligible",
+    "Patience",
     "Problem",
     "PublishedConfig",
     "Reason",

@@ -28,10 +28,11 @@ HARMLESS = frozenset({429})
 
 @dataclass(frozen=True)
 class Patience:
-    """`deadline_s` for a call with all its tries, `try_s` for each of them."""
+    """`deadline_s` for a call with all its tries, `try_s` for each of them; `tries` at most."""
 
     deadline_s: float = 10.0
     try_s: float = 3.5
+    tries: int = 100
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Exchange(Generic[Answer]):
             raise error
         self._may_have_happened = error.outcome_unknown = self._may_have_happened or (error.outcome_unknown and self.call.is_write)
         pause_s = self._pause_s(error)
-        if now + pause_s >= self._until:
+        if self._tries >= self._patience.tries or now + pause_s >= self._until:
             error.event_id = self.call.event_id
             raise error
         return Pause(pause_s)

@@ -342,7 +342,7 @@ class Diff(Section):
     stands_after_s: int = Field(10, ge=1)
     """A replica whose tick has not moved for so long, while the master's has, stands still: the run stops and says so."""
     hold_above: int = Field(0, ge=0)
-    """With more differing rows than this on a replica, the DBSvrs stop using it until an operator releases it; 0: never."""
+    """With more differing rows than this on a replica, no DBSvr uses it until none is known to differ, or it is released; 0: never."""
 
 
 class Canary(Section):

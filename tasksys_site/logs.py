@@ -66,8 +66,6 @@ def logging_configuration(level: str = "INFO") -> dict[str, Any]:
             # Celery says of each task that it came and that it went well: two lines for nothing. One that fails is an error.
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},
-            # One line for each request to another system.
-            "httpx": {"level": "WARNING"},
             # Each login in four lines without the name; the audit log says it in one, with the name.
             "axes": {"level": "ERROR"},
         },

@@ -9,8 +9,9 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
+from urllib.parse import urlsplit
 
-from tasksys_site.configuration import Configuration, ConfigurationError, Instance, configuration_file
+from tasksys_site.configuration import Configuration, ConfigurationError, Databases, Instance, configuration_file, read_secret
 from workers.database import (
     Connection,
     DatabaseGone,
@@ -25,6 +26,7 @@ from workers.database import (
 from workers.lanes import LANE_BYTES
 from workers.messages import MAX_TICKET_BYTES
 from workers.process import Exit
+from workers.repairs import why_no_repairs
 from workers.revisions import newest_revision
 
 
@@ -39,7 +41,7 @@ def check(configuration: Configuration, out: TextIO) -> int:
     print(f"Configuration ({file if file.is_file() else 'no file, the defaults'} and the environment):", file=out)
     for line in _lines("", configuration.model_dump(mode="json")):
         print(f"  {line}", file=out)
-    findings = [*_kernel(), *_databases(configuration), *_instances(configuration)]
+    findings = [*_kernel(), *_databases(configuration), *_instances(configuration), *_points(configuration)]
     print("Findings:", file=out)
     for finding in findings:
         print(f"  {'well ' if finding.is_well else 'FAULT'}  {finding.sentence}", file=out)
@@ -97,12 +99,15 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
             "segment_owner",
             "cache_purge",
             "task_traffic",
+            "task_quota",
+            "grant_outbox",
             "replica_hold",
         } - tables
         if missing:
             yield Finding(False, f"{role} {endpoint}: tables are missing, run the migrations: {', '.join(sorted(missing))}")
         if role == "master":
             yield _configuration(connection, endpoint, databases.configuration_schema)
+            yield _repairs(databases, endpoint)
         else:
             io_runs, sql_runs, error_text = replication_health(connection)
             well = bool(io_runs and sql_runs)
@@ -112,6 +117,12 @@ def _database(configuration: Configuration, role: str, endpoint: str, faults: Ca
         yield Finding(False, f"{role}: {error}")
     finally:
         connection.close()
+
+
+def _repairs(databases: Databases, endpoint: str) -> Finding:
+    """Not needed to serve: without it a repair of a replica is refused, and says the same."""
+    why = why_no_repairs(endpoint, databases)
+    return Finding(True, f"master {endpoint}: rows of a replica can{'not' if why else ''} be repaired{': ' + why if why else ''}")
 
 
 def _configuration(connection: Connection, endpoint: str, schema: str) -> Finding:
@@ -126,6 +137,42 @@ def _configuration(connection: Connection, endpoint: str, schema: str) -> Findin
     except TryAgain as error:
         return Finding(False, f"master {endpoint}: the task configuration is locked just now: {error}")
     return Finding(True, f"master {endpoint}: task configuration, {f'revision {number}' if number else 'nothing published yet'}")
+
+
+def _points(configuration: Configuration) -> Iterator[Finding]:
+    """Where a points system is named: its secret, its port, and what the relay may change in the database."""
+    points, databases = configuration.points, configuration.databases
+    if not points.url:
+        return
+    try:
+        if points.token_file is not None:
+            read_secret(points.token_file)
+    except ConfigurationError as error:
+        yield Finding(False, f"points: {error}")
+    parts = urlsplit(points.url)
+    try:
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        with socket.create_connection((parts.hostname or "", port), timeout=1.0):
+            yield Finding(True, f"points system at {parts.hostname}:{port}: something listens there")
+    except (KeyError, ValueError):
+        yield Finding(False, f"points.url is no address of a web service: {points.url}")
+    except OSError as error:
+        yield Finding(True, f"points system at {parts.netloc} cannot be reached now ({error}): grants wait")
+    try:
+        connection = Connection(databases.master[0], databases.accounts.web, databases)
+    except (DatabaseGone, DatabaseUnfit, ConfigurationError) as error:
+        yield Finding(False, f"points: the web's account cannot be tried: {error}")
+        return
+    try:
+        connection.execute(
+            "UPDATE grant_outbox SET state = state, attempts = attempts, due_ms = 0, settled_ms = NULL, error = '' WHERE 1 = 0"
+        )
+    except (DatabaseGone, StatementRefused) as error:
+        yield Finding(False, f"points: the web's account may not move grants on ({error}); docs/operations.md has the GRANT")
+    else:
+        yield Finding(True, "points: the web's account may move grants on")
+    finally:
+        connection.close()
 
 
 def _word(runs: bool | None) -> str:

@@ -28,7 +28,11 @@ from workers.trails import ANY
 
 NOT_OURS = frozenset({"db_info", "segment_owner", "replica_hold"})
 """What the DBSvrs agree by. No read of a user is answered from a replica's copy of these."""
-SESSION = ("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET SESSION binlog_format = 'STATEMENT'")
+SESSION = (
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET SESSION binlog_format = 'STATEMENT'",
+    "SET SESSION innodb_lock_wait_timeout = 1",  # all writes wait meanwhile
+)
 TEXT = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"})
 BINARY = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
 
@@ -123,6 +127,18 @@ class Repairs:
         owned = [SegmentRow(*row) for row in connection.execute(lock_owned(self._ownership.instance))]
         if not any(self._ownership.is_possessed(row) and row.first <= uid <= row.last for row in owned):
             raise not_owner(self._ownership, uid)
+
+
+def why_no_repairs(endpoint: str, databases: Databases) -> str:
+    """A sentence when the account for repairs is not there, or may not log statements; "" when it may."""
+    account = databases.accounts.repair
+    try:
+        with contextlib.closing(Connection(endpoint, account, databases)) as connection:
+            for statement in SESSION:
+                connection.execute(statement)
+    except (DatabaseUnfit, DatabaseGone, StatementRefused, ConfigurationError) as error:
+        return _needs(account.user, databases.user_schema, str(error))
+    return ""
 
 
 def _columns(connection: Connection, order: RepairOrder) -> list[_Column]:

@@ -2,7 +2,7 @@
 
 `judge(samples, previous, now)` reads no clock and keeps nothing: whoever asks keeps the judgement and passes it in again. The sampler
 does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `config_rules`,
-`segment_rules`, `canary_rules`, `cache_rules`, `diff_rules` and `blindness`.
+`segment_rules`, `canary_rules`, `cache_rules`, `diff_rules`, `points_rules`, `profiles_rules` and `blindness`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,25 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from apps.dbsvr import blindness, cache_rules, canary_rules, config_rules, dbsvr_rules, diff_rules, replica_rules, segment_rules
+from apps.dbsvr import (
+    blindness,
+    cache_rules,
+    canary_rules,
+    config_rules,
+    dbsvr_rules,
+    diff_rules,
+    points_rules,
+    profiles_rules,
+    replica_rules,
+    segment_rules,
+)
 from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.diff_rules import DiffNow
 from apps.dbsvr.figures import Sample
 from apps.dbsvr.findings import NOTICE, OK, Fact, Finding, severity
+from apps.dbsvr.points_rules import PointsNow
+from apps.dbsvr.profiles_rules import ProfilesNow
 from apps.dbsvr.rule import Most, Rule, Scene
 from apps.dbsvr.thresholds import Thresholds
 from apps.dbsvr.window import Window
@@ -81,6 +94,8 @@ def judge(
     canary: CanaryNow | None = None,
     cache: CacheNow | None = None,
     diff: DiffNow | None = None,
+    points: PointsNow | None = None,
+    profiles: ProfilesNow | None = None,
 ) -> Judgement:
     """What is so now, for every DBSvr in `samples`. There is always at least one finding, if only that all is well."""
     limits = limits or Thresholds()
@@ -106,6 +121,8 @@ def judge(
     findings += canary_rules.look(canary, before, now)
     findings += cache_rules.look(cache, before, now)
     findings += diff_rules.look(diff, before, now)
+    findings += points_rules.look(points, before, now)
+    findings += profiles_rules.look(profiles, before, now)
     if not any(not finding.hidden_by for finding in findings):
         calm = _calm(windows, limits, now)
         was = next((finding for finding in previous.findings if finding.level == calm.level and not finding.subject), calm)

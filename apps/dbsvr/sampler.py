@@ -26,6 +26,8 @@ from apps.dbsvr.diff_rules import DiffNow
 from apps.dbsvr.figures import Figures, Sample
 from apps.dbsvr.findings import light
 from apps.dbsvr.judge import Judgement, judge
+from apps.dbsvr.points_rules import PointsNow
+from apps.dbsvr.profiles_rules import ProfilesNow
 from apps.dbsvr.state import InstanceNow, State, encode_state, read_state, write_state
 from apps.dbsvr.state_copy import Copier
 from apps.dbsvr.thresholds import Thresholds
@@ -46,9 +48,10 @@ def held_of(figures: Figures) -> list[str]:
 class Writer:
     """Writes to the database in a thread of its own, under the lock that makes this sampler the only one."""
 
-    def __init__(self, lock: str, look_at_cache: Callable[[], CacheNow]) -> None:
+    def __init__(self, lock: str, look_at_cache: Callable[[], CacheNow], look_at_points: Callable[[], PointsNow | None]) -> None:
         self._lock = lock
         self._look_at_cache = look_at_cache
+        self._look_at_points = look_at_points
         self._work = threading.Event()
         self._pending: deque[list[Sample]] = deque(maxlen=KEPT_SECONDS)
         self._state: State | None = None
@@ -58,6 +61,8 @@ class Writer:
         """What was in the row when the lock was won; the sampler takes it over."""
         self.canary: CanaryNow | None = None
         """What the canary has found, as last read; its rounds are written by Celery."""
+        self.points: PointsNow | None = None
+        """How points are delivered, as the relays counted last."""
         self.cache: CacheNow | None = None
         """How the cache nodes are, as last read; the cache sync center asks them."""
         self.diff: DiffNow | None = None
@@ -114,6 +119,7 @@ class Writer:
         if time.monotonic() - self._others_read_at >= OTHERS_EVERY_S:
             self.canary = canary_rounds.summary(time.time())
             self.cache = self._look_at_cache()
+            self.points = self._look_at_points()
             self.diff = diff_now(name for it in state.instances.values() if it.figures for name in held_of(it.figures))
             self._others_read_at = time.monotonic()
 
@@ -127,8 +133,16 @@ class Writer:
 
 
 class Sampler:
-    def __init__(self, configuration: Configuration, stop: threading.Event, look_at_cache: Callable[[], CacheNow]) -> None:
-        """`look_at_cache`: what the cache layer, which this app does not know, says of itself. May raise the database's errors."""
+    def __init__(
+        self,
+        configuration: Configuration,
+        stop: threading.Event,
+        look_at_cache: Callable[[], CacheNow],
+        look_at_points: Callable[[], PointsNow | None],
+        look_at_profiles: Callable[[], ProfilesNow | None] = lambda: None,
+    ) -> None:
+        """`look_at_…`: what the cache layer, the points relay and the profile system say, which this app does not know. DatabaseError comes
+        through; the last one waits for nothing."""
         dbsvr = configuration.dbsvr
         self._stop = stop
         self._limits = Thresholds(beat_ms=dbsvr.beat_ms, age_limit_ms=dbsvr.age_limit_ms)
@@ -137,7 +151,8 @@ class Sampler:
         self._judgement = Judgement()
         self._seq = 0
         self._copier = Copier()
-        self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler", look_at_cache)
+        self._look_at_profiles = look_at_profiles
+        self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler", look_at_cache, look_at_points)
 
     def run(self) -> None:
         """One second after the other, until told to stop."""
@@ -160,7 +175,15 @@ class Sampler:
             self._seq, self._judgement = found.seq, self._known(found.judgement)
         self._seq += 1
         self._judgement = judge(
-            self._samples, self._judgement, at, self._limits, self._writer.canary, self._writer.cache, self._writer.diff
+            self._samples,
+            self._judgement,
+            at,
+            self._limits,
+            self._writer.canary,
+            self._writer.cache,
+            self._writer.diff,
+            self._writer.points,
+            self._look_at_profiles(),
         )
         state = self._state(at)
         self._copier.put(encode_state(state))

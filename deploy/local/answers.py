@@ -19,7 +19,7 @@ from deploy.local.supervision import Supervisord, SupervisordFailed
 from tasksys_site.configuration import Instance
 
 EVERYTHING_WITHIN_S = 45.0
-CELERY_QUEUES = ("sample", "purge", "points")
+CELERY_QUEUES = ("sample", "purge", "points", "diff")
 """Each has a worker of its own, named like it."""
 
 

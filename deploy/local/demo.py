@@ -2,7 +2,7 @@
 
 A few connections, shared out among the DBSvrs, ask nine times and write once, over and over, at a fixed rate, each for users that its DBSvr
 owns; the replica's SQL thread is stopped for a while and started again. Every read is compared with what was acknowledged before it was
-sent, so the last line is a measurement.
+sent, so the last line is a measurement. Beside it a few logic servers call the API, see `demo_callers`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import redis
 
 from deploy.local.answers import stats_of
+from deploy.local.demo_callers import CALLERS, CALLS_PER_S, Callers
 from deploy.local.demo_users import DEMO_USERS, DemoTask, change_of, demo_tasks, uid_of
 from deploy.local.front_client import front_client
 from deploy.local.mariadb import MariaDBServer
@@ -120,20 +121,30 @@ def demonstrate(stack: LocalStack, supervisord: Supervisord, seconds: int, stall
         return 1
     name, replica = next(iter(stack.replicas.items()))
     stall_at = max(0, (seconds - stall_s) // 2)
-    print(f"{seconds} s of load: about {REQUESTS_PER_S:,} requests/s, 90 % reads, on {CONNECTIONS} connections.")
+    print(f"{seconds} s of load: about {REQUESTS_PER_S:,} requests/s, 90 % reads, on {CONNECTIONS} connections to the DBSvrs;")
+    print(f"and {CALLERS} logic servers with about {CALLS_PER_S} calls/s through the API.")
     print(f"From second {stall_at} to {stall_at + stall_s} the replica {name} stands still.\n")
     print(f"Watch    {stack.web_address}/console/")
+    if "points" in stack.references:
+        print(f"points   {stack.web_address}/admin/tasks/points/ shows how what users earn reaches the reference points system")
     print("before   nearly all reads are served by the replica; its lag is milliseconds")
     print("stalled  lag rises; users who wrote since are read from the master, so nobody reads anything old")
     print("after    the replica catches up and takes its reads back\n")
     load = Load(dbsvr, tasks)
+    callers = Callers(stack.web_address, stack.demo_key_file.read_text(encoding="utf-8").strip()) if stack.demo_key_file.is_file() else None
     began = all_stats(dbsvr)
     load.start()
+    if callers is not None:
+        callers.start()
     try:
         _watch(dbsvr, load, name, replica, seconds, range(stall_at, stall_at + stall_s))
     finally:
         replica.start_sql_thread()
         load.stop()
+        if callers is not None:
+            callers.stop()
+            print(f"\n{callers.summary()}")
+            load.counts["stale"] += callers.counts["stale"]
     return _judge(load, began, all_stats(dbsvr))
 
 

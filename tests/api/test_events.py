@@ -9,11 +9,13 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
-from apps.tasks.config.documents import Caps, Claim, Condition, EventType, Feed, Period, Task
+from apps.tasks.config.documents import Attribute, Caps, Claim, Condition, EventType, Feed, Period, Task
 from tests.api.conftest import Caller
 from tests.stack import published
 from tests.stack.waiting import eventually
+from workers.protocol import Change
 
 _names = itertools.count()
 
@@ -90,12 +92,14 @@ def test_the_filter_looks_at_the_events_own_attributes(publish: Publish, tell: T
     assert tell("e2", attributes={"mode": "ranked"})[1]["tasks"][0]["progress"] == 1
 
 
-def test_conditions_look_at_the_users_profile(publish: Publish, tell: Tell) -> None:
-    publish({"conditions": ((Condition(attribute="nobody-knows", operator="=", value=1),),), "period": Period(kind="daily")})
+def test_conditions_look_at_the_user_not_at_the_event(publish: Publish, tell: Tell, uid: int) -> None:
+    level = f"level_{uid}"
+    published.publish_tasks(Attribute(name=level, type="number", source="request"))
+    publish({"conditions": ((Condition(attribute=level, operator=">=", value=30),),)})
 
-    _status, body = tell("e1", profile={"nobody-knows": 1})
-
-    assert body["not_counted"][0]["reasons"][0]["code"] == "attribute_unknown", "it is not registered"
+    assert tell("e1", attributes={level: 30})[1]["not_counted"][0]["reasons"][0]["code"] == "attribute_unknown"
+    assert tell("e2", profile={level: 29})[1]["not_counted"][0]["reasons"][0]["code"] == "condition_unmet"
+    assert tell("e3", profile={level: 30})[1]["tasks"][0]["progress"] == 1
 
 
 def test_an_event_that_feeds_nothing_is_not_written(publish: Publish, tell: Tell) -> None:
@@ -206,6 +210,65 @@ def test_what_is_wrong_is_pointed_at(publish: Publish, api: Caller, uid: int, bo
 
     assert (status, problem["code"], problem["pointer"]) == (400, "bad_request", pointer)
     assert api.tasks(uid)[1]["version"] == 0
+
+
+# -- a publication that others have heard of first
+
+
+def test_an_event_of_a_user_who_has_met_newer_rules_waits_for_them(
+    publish: Publish, tell: Tell, api: Caller, uid: int, event_type: str
+) -> None:
+    (task,) = publish({"target": 5})
+    _write_by_newer_rules(task, uid)
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(tell, "e1")
+        item = {"uid": uid, "event_id": "e2", "type": event_type}
+        other = pool.submit(Caller(api.key).call, "POST", "/api/v1/events:batch", {"items": [item]})
+        published.publish_tasks(published.task(task.code, kind="counter", target=6, feeds=task.feeds))
+
+        assert one.result()[0] == 200
+        assert other.result()[1]["items"][0]["result"]["applied"]
+
+    assert next(each for each in api.tasks(uid)[1]["tasks"] if each["code"] == task.code)["progress"] == 3
+
+
+def test_rules_that_do_not_come_in_time_are_told_as_not_ready_and_nothing_is_done(publish: Publish, tell: Tell, uid: int) -> None:
+    (task,) = publish({"target": 5})
+    _write_by_newer_rules(task, uid, ahead=1000)
+
+    status, problem = tell("e1")
+
+    assert (status, problem["code"], problem["retryable"], problem["outcome_unknown"]) == (503, "not_ready", True, False)
+
+
+def _write_by_newer_rules(task: Task, uid: int, ahead: int = 1) -> None:
+    """As another logic node does, which knows a revision that is not here yet."""
+    from apps.cachesync.task_interface import task_interface
+    from apps.tasks.live_bundle import live
+
+    number, revision = published.number_of(task.code), live().revision + ahead
+    task_interface().finish(uid, "other", [Change(task=number, period="once", op="add", value=1, target=5, revision=revision)])
+
+
+def test_a_publication_under_load_loses_no_event_and_counts_none_twice(
+    keys: dict[str, str], publish: Publish, api: Caller, uid: int, event_type: str
+) -> None:
+    (task,) = publish({"target": 1_000})
+    body, targets = {"type": event_type}, itertools.count(1_001)
+
+    def send(n: int) -> int:
+        if n % 50 == 25:
+            published.publish_tasks(published.task(task.code, kind="counter", target=next(targets), feeds=task.feeds))
+        path = f"/api/v1/users/{uid + 10**14 + n % 7}/events"
+        return Caller(keys["all"]).call("POST", path, {"event_id": f"e{n // 2}-{n % 7}", **body})[0]
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(send, [n for n in range(210) for _twice in range(2)]))
+
+    told = {(n % 7, f"e{n // 2}-{n % 7}") for n in range(210)}
+    progress = [api.tasks(uid + 10**14 + n, "?status=in_progress")[1]["tasks"][0]["progress"] for n in range(7)]
+    assert set(answers) == {200}
+    assert progress == [sum(user == n for user, _event in told) for n in range(7)]
 
 
 # -- the steps of one task
@@ -343,6 +406,28 @@ def test_each_item_of_a_batch_has_its_own_result(publish: Publish, api: Caller, 
         7: (uid + 10**14, True, 1),
     }
     assert api.tasks(uid)[1]["version"] == 2
+
+
+def test_what_feeds_something_is_done_also_when_nobody_can_say_which_events_were_here_before(
+    publish: Publish, api: Caller, uid: int, event_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from apps.tasks.services import batches
+
+    def refuse(asked: object) -> set[tuple[int, str]]:
+        raise OperationalError("the database is away")
+
+    publish({"mode": "distinct", "distinct_by": "rival"})
+    good = {"uid": uid, "event_id": "e1", "type": event_type, "attributes": {"rival": "anna"}}
+    monkeypatch.setattr(batches, "known_events", refuse)
+
+    found = api.call("POST", "/api/v1/events:batch", {"items": [good, {**good, "event_id": "e2", "attributes": {}}]})[1]["items"]
+
+    assert found[0]["result"]["applied"]
+    assert (found[1]["problem"]["code"], found[1]["problem"]["retryable"], found[1]["problem"]["outcome_unknown"]) == (
+        "master_down",
+        True,
+        False,
+    )
 
 
 def test_a_batch_of_five_hundred_users_is_one_call(publish: Publish, api: Caller, uid: int, event_type: str) -> None:

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.cache_doubles import DOUBLES as CACHE_DOUBLES
-from tests.consistency.cache_faults import CACHE_FAULTS
+from tests.consistency.cache_faults import CACHE, CACHE_FAULTS
 from tests.consistency.check import check
 from tests.consistency.check_copies import check_copies
 from tests.consistency.clients import API, CLIENT, RESP, Load
 from tests.consistency.doubles import DOUBLES, break_on_purpose
 from tests.consistency.faults import CHOICES, PIPELINE
 from tests.consistency.pair_faults import PAIR
-from tests.stack.api_stack import ApiStack
+from tests.stack.api_stack import ApiStack, PairApiStack
 from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import APPLICATION
 
@@ -37,7 +37,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.consistency", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, *CACHE_FAULTS}), default="pipeline")
-    parser.add_argument("--via", choices=[RESP, CLIENT, API], default=RESP, help="what the clients speak: the wire, DbInterface, or REST")
+    parser.add_argument(
+        "--via",
+        choices=[RESP, CLIENT, API],
+        default=RESP,
+        help="what the clients speak: the wire, DbInterface, or REST by the Python client",
+    )
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--users", type=int, default=200)
@@ -48,7 +53,7 @@ def main() -> int:
         "--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join([*DOUBLES, *CACHE_DOUBLES])}"
     )
     chosen = parser.parse_args()
-    if (chosen.faults in CACHE_FAULTS) != (chosen.via == API):
+    if chosen.faults in CACHE_FAULTS and chosen.via != API:
         parser.error(f"--faults {' and '.join(CACHE_FAULTS)} go with --via api, and with nothing else")
     print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
@@ -87,7 +92,12 @@ def main() -> int:
 
 def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
     application = CACHE_DOUBLES[chosen.double] if chosen.double else APPLICATION
-    stack = ApiStack(directory, replicas=chosen.replicas, settings=SETTINGS, application=application)
+    is_pair = chosen.faults in PAIR_FAULTS
+    kind, settings = (PairApiStack, PAIR_SETTINGS) if is_pair else (ApiStack, SETTINGS)
+    stack = kind(directory, replicas=chosen.replicas, settings=settings, application=application)
+    faults = CACHE_FAULTS.get(chosen.faults) or PAIR_FAULTS.get(chosen.faults) or CHOICES[chosen.faults]
+    if chosen.faults == "all":
+        faults = (*faults, *CACHE)
     try:
         stack.start()
         load = Load(
@@ -99,7 +109,7 @@ def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
             seed=chosen.seed,
             via=API,
         )
-        verdict = check_copies(stack, load, CACHE_FAULTS[chosen.faults], lambda line: print(line, flush=True))
+        verdict = check_copies(stack, load, faults, lambda line: print(line, flush=True))
     finally:
         stack.stop()
     print(verdict)

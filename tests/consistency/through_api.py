@@ -1,14 +1,12 @@
-"""Clients that read, complete and erase through the REST API of two logic nodes.
+"""Clients that read, complete and erase through the REST API of two logic nodes, by the Python client.
 
-Most requests go to the logic node that nginx would choose, the others to any; what was not answered is sent to the next one, a write
-with the same event id.
+Most requests go to the logic node that nginx would choose, the others to any. Every other client sends what was not answered to the next
+one by itself, a write with the same event id, and each try is an operation of its own; the others leave that to the Python client, whose
+tries are one operation together.
 """
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import json
 import random
 import threading
 import time
@@ -16,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from apps.cachesync.logic_nodes import LogicNodes
+from tasksys_client import Forgotten, Patience, Problem, Step, TasksysClient, TasksysError, UserTasks, calls
+from tasksys_client.calls import Call
 from tests.consistency.clients import FIRST_UID, TRIES, Load
 from tests.consistency.history import CLEAR, READ, WRITE, Operation, State
 from tests.stack.api_stack import ApiStack
@@ -24,6 +24,8 @@ TASK = "log-in-today"
 ROUTED = 0.7
 PASSING = (502, 503, 504)
 """Statuses that say: not now, or not known whether."""
+
+Told = UserTasks | Step | Forgotten
 
 
 class ThroughApi:
@@ -34,23 +36,28 @@ class ThroughApi:
         self._record = record
         self._nodes = LogicNodes(stack.addresses)
         self._rnd = random.Random(load.seed * 1000 + number)
-        self._connections: dict[str, http.client.HTTPConnection] = {}
+        self._leaves_tries_to_client = number % 2 == 1
+        tries = TRIES if self._leaves_tries_to_client else 1
+        self._patience = Patience(deadline_s=load.timeout_s * tries, try_s=load.timeout_s, tries=tries)
+        self._clients: dict[tuple[str, ...], TasksysClient] = {}
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
+        for client in self._clients.values():
+            client.close()
 
     def act(self) -> None:
         rnd = self._rnd
         uid = FIRST_UID + int(self._load.users * rnd.random() ** 2)
-        if rnd.random() >= self._load.write_share:
-            self._try(READ, uid, "", next(iter(self._order(uid))))
-            return
-        kind = CLEAR if rnd.random() < self._load.clear_share else WRITE
-        event_id = f"c{self._number}-{rnd.getrandbits(60):x}"
+        kind, event_id = READ, ""
+        if rnd.random() < self._load.write_share:
+            kind = CLEAR if rnd.random() < self._load.clear_share else WRITE
+            event_id = f"c{self._number}-{rnd.getrandbits(60):x}"
         addresses = self._order(uid)
-        for attempt in range(TRIES):
-            if self._try(kind, uid, event_id, addresses[attempt % len(addresses)]):
+        if self._leaves_tries_to_client:
+            self._try(kind, uid, event_id, tuple(addresses))
+            return
+        for attempt in range(1 if kind == READ else TRIES):
+            if self._try(kind, uid, event_id, (addresses[attempt % len(addresses)],)):
                 return
 
     def _order(self, uid: int) -> list[str]:
@@ -59,39 +66,38 @@ class ThroughApi:
             self._rnd.shuffle(addresses)
         return addresses
 
-    def _try(self, kind: str, uid: int, event_id: str, address: str) -> bool:
+    def _try(self, kind: str, uid: int, event_id: str, addresses: tuple[str, ...]) -> bool:
         began = time.monotonic()
-        answer = None
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            answer = self._ask(kind, uid, event_id, address)
-        ended = time.monotonic()
-        state = None if answer is None else State(answer["generation"], answer["version"])
-        applied = answer is not None and bool(answer.get("applied"))
-        self._record(Operation(self._number, kind, uid, began, ended, state, event_id, applied, address))
-        if answer is None:
-            threading.Event().wait(0.02)  # what is down is not asked in a tight loop
-        return answer is not None
-
-    def _ask(self, kind: str, uid: int, event_id: str, address: str) -> dict[str, Any] | None:
-        connection = self._connections.get(address)
-        if connection is None:
-            connection = self._connections[address] = http.client.HTTPConnection(address, timeout=self._load.timeout_s)
-        headers = {"Authorization": f"Api-Key {self._key}", "Content-Type": "application/json"}
-        user = f"/api/v1/users/{uid}"
         try:
-            if kind == READ:
-                connection.request("GET", f"{user}/tasks", headers=headers)
-            elif kind == CLEAR:
-                connection.request("DELETE", user, headers={**headers, "Idempotency-Key": event_id})
-            else:
-                connection.request("POST", f"{user}/tasks/{TASK}/complete", json.dumps({"event_id": event_id}), headers)
-            response = connection.getresponse()
-            body = response.read()
-        except (OSError, http.client.HTTPException):
-            connection.close()
-            raise
-        if response.status in PASSING:
-            return None
-        assert response.status == 200, f"{kind} of {uid}: {response.status} {body!r}"
-        found: dict[str, Any] = json.loads(body)
-        return found
+            told: Told | None = self._client(addresses).send(_call(kind, uid, event_id))
+        except TasksysError as error:
+            if not _may_pass(error):
+                raise
+            told = None
+        ended = time.monotonic()
+        state = None if told is None else State(told.generation, told.version)
+        applied = isinstance(told, Step | Forgotten) and told.applied
+        self._record(Operation(self._number, kind, uid, began, ended, state, event_id, applied, addresses[0]))
+        if told is None:
+            threading.Event().wait(0.02)  # what is down is not asked in a tight loop
+        return told is not None
+
+    def _client(self, addresses: tuple[str, ...]) -> TasksysClient:
+        client = self._clients.get(addresses)
+        if client is None:
+            client = TasksysClient([f"http://{address}" for address in addresses], self._key, self._patience, connections=1)
+            self._clients[addresses] = client
+        return client
+
+
+def _may_pass(error: TasksysError) -> bool:
+    """Not now, or not known whether. A fault of the server's own may be sent again too, but here it must be seen."""
+    return error.status in PASSING if isinstance(error, Problem) else error.retryable
+
+
+def _call(kind: str, uid: int, event_id: str) -> Call[Any]:
+    if kind == READ:
+        return calls.tasks(uid)
+    if kind == CLEAR:
+        return calls.erase(uid, event_id)
+    return calls.step(uid, TASK, "complete", event_id, None)

@@ -9,13 +9,14 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deploy.local.ports import free_ports
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tests.stack.gateway import Gateway
+from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import APPLICATION, WebProcess
 
 NODES_VARIABLE = "TASKSYS_CACHE__NODES"
@@ -82,10 +83,15 @@ def _open_files(pid: int) -> set[str]:
 
 class ApiStack(PrivateStack):
     def __init__(
-        self, directory: Path, replicas: int = 1, settings: Mapping[str, object] | None = None, application: str = APPLICATION
+        self,
+        directory: Path,
+        replicas: int = 1,
+        settings: Mapping[str, object] | None = None,
+        application: str = APPLICATION,
+        instances: Sequence[str] = ("a",),
     ) -> None:
         """`application`: what the logic nodes serve."""
-        super().__init__(directory, replicas=replicas, settings=settings)
+        super().__init__(directory, replicas=replicas, settings=settings, instances=instances)
         self.ways = {name: NodeGateway(node.port) for name, node in self.nodes.items()}
         self.environment[NODES_VARIABLE] = json.dumps(
             [{"name": name, "url": f"redis://127.0.0.1:{way.port}/0"} for name, way in self.ways.items()]
@@ -134,3 +140,7 @@ class ApiStack(PrivateStack):
     @property
     def _processes(self) -> list[StackProcess]:
         return [self.center, self._beat, *self.logic_nodes]
+
+
+class PairApiStack(ApiStack, PairStack):
+    """The same over two DBSvrs, as on two hosts."""

@@ -9,10 +9,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.dbsvr.db_interface import DbInterface
+from apps.dbsvr.db_interface import DbInterface, Write
 from tasksys_site.configuration import DBSvr, Instance
 from tests.unit.scripted_dbsvr import HANG_UP, SILENCE, ScriptedDBSvr, bulk, snapshot, write_answer
-from workers.protocol import BadArgument, Change, DBSvrError, MasterDown, NotAuthenticated, Overloaded, Snapshot, TimedOut, Unreachable
+from workers.protocol import (
+    BadArgument,
+    Change,
+    DBSvrError,
+    MasterDown,
+    NotAuthenticated,
+    OldRules,
+    Overloaded,
+    Snapshot,
+    TimedOut,
+    Unreachable,
+    WriteAnswer,
+)
 
 
 @pytest.fixture
@@ -148,6 +160,77 @@ def test_many_from_a_dead_dbsvr_are_as_many_errors(dbsvr: ScriptedDBSvr, client:
     answers = client.get_many([1, 2], "node-1", deadline_ms=100)
 
     assert [type(answer) for answer in answers] == [Unreachable, Unreachable]
+
+
+def write(uid: int, event_id: str = "e") -> Write:
+    return Write(uid, "node-1", event_id, [Change(task=1, period="once", op="complete")])
+
+
+def sent(dbsvr: ScriptedDBSvr) -> list[tuple[int, str]]:
+    return [(int(command[1]), command[3].decode()) for command in dbsvr.commands]
+
+
+def test_many_writes_share_a_connection_and_are_answered_in_order(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    uids = list(range(1, 251))
+    dbsvr.script = [write_answer(uid) for uid in uids]
+
+    answers = client.finish_many([write(uid) for uid in uids], deadline_ms=5000)
+
+    assert [answer.snapshot.uid for answer in answers if isinstance(answer, WriteAnswer)] == uids
+    assert dbsvr.accepted == 1
+
+
+def test_of_many_writes_only_those_are_sent_again_that_may_be_and_with_their_event_id(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [
+        write_answer(1),
+        b"-OVERLOADED retry after 5 ms\r\n",
+        b"-OLDRULES 44 is the revision\r\n",
+        b"-MASTERDOWN away\r\n",
+        write_answer(2),
+        write_answer(4),
+    ]
+
+    answers = client.finish_many([write(1, "a"), write(2, "b"), write(3, "c"), write(4, "d")])
+
+    assert [answer.snapshot.uid for answer in answers if isinstance(answer, WriteAnswer)] == [1, 2, 4]
+    assert isinstance(answers[2], OldRules)
+    assert sent(dbsvr) == [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (2, "b"), (4, "d")]
+
+
+def test_writes_of_one_user_are_sent_in_order_each_when_the_one_before_has_its_answer(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [b"-OVERLOADED retry after 5 ms\r\n", write_answer(2), write_answer(1), write_answer(1)]
+
+    client.finish_many([write(1, "a"), write(1, "b"), write(2, "c")])
+
+    assert sent(dbsvr) == [(1, "a"), (2, "c"), (1, "a"), (1, "b")]
+
+
+def test_a_connection_cut_among_many_writes_leaves_the_rest_unknown_until_they_are_repeated(
+    dbsvr: ScriptedDBSvr, client: DbInterface
+) -> None:
+    dbsvr.script = [write_answer(1), HANG_UP, write_answer(2), write_answer(3)]
+
+    answers = client.finish_many([write(1), write(2), write(3)])
+
+    assert [answer.snapshot.uid for answer in answers if isinstance(answer, WriteAnswer)] == [1, 2, 3]
+    assert dbsvr.accepted == 2
+
+
+def test_of_a_write_that_may_have_happened_nobody_hears_that_it_did_not(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.script = [HANG_UP, b"-OVERLOADED retry after 60000 ms\r\n"]
+
+    (answer,) = client.finish_many([write(1)])
+
+    assert isinstance(answer, Unreachable)
+    assert answer.outcome_unknown
+
+
+def test_many_writes_to_a_dead_dbsvr_are_as_many_errors(dbsvr: ScriptedDBSvr, client: DbInterface) -> None:
+    dbsvr.close()
+
+    answers = client.finish_many([write(1), write(2), write(1)], deadline_ms=100)
+
+    assert [answer.retryable for answer in answers if isinstance(answer, DBSvrError)] == [True] * 3
 
 
 @pytest.mark.parametrize("answer", [b"+PONG\r\n", b":1\r\n", b"$-1\r\n", b"$2\r\n{}\r\n", b"$4\r\nnull\r\n", b"!!!garbage\r\n"])

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from apps.tasks.evaluation.bundle import BadBundle
+from apps.tasks.evaluation.bundle import BadBundle, Bundle
 from apps.tasks.live_bundle import LiveBundle, load_bundle
+from apps.tasks.services.writing import decide_by_newest
 from apps.tasks.watch import NotKnownYet
 from tests.stack.revisions import compiled, damaged
 from tests.stack.waiting import eventually
-from workers.protocol import ConfigUnseen, DamagedRevision, PublishedBundle
+from workers.protocol import ConfigUnseen, DamagedRevision, OldRules, PublishedBundle
 
 
 class DBSvrs:
@@ -191,3 +192,36 @@ def test_where_nothing_can_be_kept_all_goes_on(start: Start, dbsvrs: DBSvrs, tmp
     dbsvrs.answers.append(compiled(42))
 
     assert start().get().revision == 42
+
+
+def test_who_needs_a_newer_revision_waits_for_it_and_no_longer_than_he_may(start: Start, dbsvrs: DBSvrs) -> None:
+    dbsvrs.answers.append(compiled(42))
+    live = start()
+    live.get()
+
+    assert live.get_at_least(42, within_s=0).revision == 42  # type: ignore[union-attr]
+    assert live.get_at_least(43, within_s=0.05) is None
+    threading.Timer(0.1, dbsvrs.answers.append, [compiled(44)]).start()
+    assert live.get_at_least(43, within_s=10).revision == 44  # type: ignore[union-attr]
+
+
+def test_a_write_that_was_decided_by_old_rules_is_decided_again_by_those_that_the_user_has_met(start: Start, dbsvrs: DBSvrs) -> None:
+    dbsvrs.answers.append(compiled(42))
+    live = start()
+    decided: list[int] = []
+
+    def write(bundle: Bundle) -> str:
+        decided.append(bundle.revision)
+        if bundle.revision < 44:
+            dbsvrs.answers.extend([compiled(43), compiled(44)])
+            raise OldRules("44 is the revision of the record")
+        return "written"
+
+    assert decide_by_newest(write, time.monotonic() + 10, live) == "written"
+    assert decided == [42, 44], "what lies between is not tried"
+    with pytest.raises(OldRules):
+        decide_by_newest(lambda bundle: _refuse(bundle.revision + 1), time.monotonic() + 0.05, live)
+
+
+def _refuse(revision: int) -> str:
+    raise OldRules(f"{revision} is the revision of the record")

@@ -5,7 +5,6 @@ A key has one row for each replica, whenever it was seen: `first_seen_at` begins
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -16,10 +15,6 @@ from apps.dbsvr.diff.comparison import Comparison, Found
 from apps.dbsvr.diff.keys import Row, decode_key, encode_key, key_digest, row_as_json
 from apps.dbsvr.diff.models import CHANGED, ENDED, EQUAL, EXTRA, GONE, MISSING, OPEN, Difference, DiffRun
 from apps.dbsvr.diff.table_shape import TableShape
-from apps.dbsvr.holds import NotHeld, held_replicas, hold_replica
-from tasksys_site.configuration import Diff
-
-log = logging.getLogger(__name__)
 
 
 def note(run: DiffRun, table: TableShape, differing: Sequence[Found], now: datetime) -> None:
@@ -91,19 +86,6 @@ def last_clean_runs() -> dict[tuple[str, str, str], datetime]:
 
 def seen_by(run: DiffRun) -> QuerySet[Difference]:
     return Difference.objects.filter(run=run).order_by("state", "pk")
-
-
-def hold_if_too_different(run: DiffRun, settings: Diff) -> None:
-    """Above `diff.hold_above` open differences no DBSvr uses the replica any more, until an operator releases it."""
-    if not settings.hold_above:
-        return
-    count = Difference.objects.filter(replica=run.replica).exclude(state=GONE).count()
-    if count <= settings.hold_above or run.replica in (held_replicas() or {}):
-        return
-    try:
-        hold_replica(run.replica, f"diff: {count} rows differ from the master (diff.hold_above = {settings.hold_above})", by="replica diff")
-    except NotHeld as error:
-        log.error('a replica that differs too much could not be held replica=%s why="%s"', run.replica, error)
 
 
 def _uid(table: TableShape, row: Row) -> int | None:

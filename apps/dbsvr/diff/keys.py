@@ -99,11 +99,10 @@ def why_bad_bound(column: Column, text: str) -> str:
 
 def _beyond(key: Sequence[Column], bound: Key, way: str, strict: bool) -> str:
     """a > 1 OR a = 1 AND (b > 2 OR …), with `a >= 1` before it, from which the server makes a range."""
-    column, value, *rest = key[0], bound[0], key[1:], bound[1:]
-    name, text = quoted_name(column.name), literal(column, value)
-    if not rest[0]:
+    name, text = quoted_name(key[0].name), literal(key[0], bound[0])
+    if len(key) == 1:
         return f"{name}{way}{'' if strict else '='}{text}"
-    return f"{name}{way}={text} AND ({name}{way}{text} OR {_beyond(rest[0], rest[1], way, strict)})"
+    return f"{name}{way}={text} AND ({name}{way}{text} OR {_beyond(key[1:], bound[1:], way, strict)})"
 
 
 def _equal(column: Column, value: Value) -> str:

@@ -12,13 +12,14 @@ from itertools import groupby
 
 from celery import shared_task
 from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.dbsvr.db_interface import db_interface
-from apps.dbsvr.diff import findings, runs, schedule
+from apps.dbsvr.diff import findings, runs, schedule, stopping
 from apps.dbsvr.diff.comparison import Comparison
 from apps.dbsvr.diff.failures import CannotCompare
-from apps.dbsvr.diff.models import GONE, Difference, DiffRun
+from apps.dbsvr.diff.models import GONE, STOPPED, Difference, DiffRun
 from apps.dbsvr.diff.servers import open_both
 from tasksys_site.celery import DIFF_DELETE_OLD, DIFF_RECHECK, DIFF_SCHEDULE, DIFF_WORK
 
@@ -33,6 +34,9 @@ def work(run_id: int) -> None:
         work.apply_async((run_id,))
     elif (following := runs.next_at_replica_of(run_id)) is not None:
         work.apply_async((following,))
+    # However far it has come: a run that was stopped may have found too much already.
+    for replica in DiffRun.objects.filter(pk=run_id).values_list("replica", flat=True):
+        stopping.follow(replica, settings.CONFIGURATION.diff.hold_above)
 
 
 @shared_task(name=DIFF_RECHECK, ignore_result=True)
@@ -54,6 +58,7 @@ def recheck(ids: Sequence[int]) -> None:
             Difference.objects.filter(pk__in=[each.pk for each in differences]).update(
                 state="open", repair_error=f"it could not be compared again: {error}"[:500]
             )
+        stopping.follow(replica, settings.CONFIGURATION.diff.hold_above)
 
 
 @shared_task(name=DIFF_SCHEDULE, ignore_result=True)
@@ -70,5 +75,6 @@ def delete_old() -> None:
     before = timezone.now() - timedelta(days=KEPT_DAYS)
     Difference.objects.filter(state=GONE, gone_at__lt=before).delete()
     newest = set(schedule.newest_samples().values())
-    old = DiffRun.objects.filter(ended_at__lt=before).exclude(pk__in=newest).values_list("pk", flat=True)[:1000]
+    is_old = Q(ended_at__lt=before) | Q(state=STOPPED, created_at__lt=before)
+    old = DiffRun.objects.filter(is_old).exclude(pk__in=newest).values_list("pk", flat=True)[:1000]
     DiffRun.objects.filter(pk__in=list(old)).delete()

@@ -16,6 +16,7 @@ PERMISSIONS = [
     ("tasks", "view_draft"),
     ("tasks", "view_revision"),
     ("tasks", "view_auditentry"),
+    ("tasks", "view_pointsprovider"),
     ("dbsvr", "repair_replica"),
 ]
 
@@ -38,7 +39,7 @@ def create_role(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
     dependencies = [
         ("dbsvr", "0011_replica_hold"),
-        ("tasks", "0003_roles_and_operators"),
+        ("tasks", "0005_points"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),
     ]

@@ -320,6 +320,41 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "Seen at %(last_at)s in an answer of %(server)s (%(violations)s such rounds in 24 h). Does anybody else write the reserved users? "
         "The log of Celery has the versions. This ends an hour after the last one.",
     ),
+    "points.dead": (
+        "%(dead)s grants of points were given up.",
+        "Their users miss points. When the points system takes grants again, send them again on the page Points.",
+    ),
+    "points.dead/one": (
+        "One grant of points was given up.",
+        "Its user misses points. When the points system takes grants again, send it again on the page Points.",
+    ),
+    "points.waiting/failing": (
+        "Points have waited for up to %(wait_ms)s to be delivered.",
+        "%(waiting)s grants wait, %(indeterminate)s of them without a known outcome. Nothing is lost. The page Points has the last error.",
+    ),
+    "points.waiting/paused": (
+        "The delivery of points is paused; the oldest grant has waited for %(wait_ms)s.",
+        "%(waiting)s grants wait. Nothing is lost. Resume it on the page Points.",
+    ),
+    "points.relay": (
+        "No points are delivered: no relay has worked since %(since_at)s.",
+        "Grants wait in the database, and nothing is lost. Look at the Celery worker of queue points, and at beat.",
+    ),
+    "profiles.down/dead": (
+        "The profile system cannot be reached since %(since_at)s.",
+        "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "
+        "It said: %(reason)s",
+    ),
+    "profiles.down/slow": (
+        "The profile system is too slow since %(since_at)s.",
+        "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "
+        "It said: %(reason)s",
+    ),
+    "profiles.down/wrong": (
+        "The profile system answers what cannot be used since %(since_at)s.",
+        "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "
+        "The contract is in docs/profiles.md. It said: %(reason)s",
+    ),
     "cache.out/one": (
         "Cache node %(node)s does not answer since %(since_at)s.",
         "Its users are served by the next node. Nobody sees old data: it is used again when it has answered for some seconds and its "

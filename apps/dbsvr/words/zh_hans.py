@@ -274,6 +274,32 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "于 %(last_at)s 在 %(server)s 的应答中发现（24 小时内共 %(violations)s 轮）。是否有别人在写保留用户？"
         "版本详情见 Celery 日志。最后一次之后一小时结束。",
     ),
+    "points.dead": ("%(dead)s 张积分发放单已放弃投递。", "这些用户缺少积分。积分系统恢复后，请在“积分”页面重新发送。"),
+    "points.dead/one": ("1 张积分发放单已放弃投递。", "该用户缺少积分。积分系统恢复后，请在“积分”页面重新发送。"),
+    "points.waiting/failing": (
+        "积分最长已等待 %(wait_ms)s 未能投递。",
+        "共 %(waiting)s 张发放单在等，其中 %(indeterminate)s 张结果未知。没有丢失；最近的错误见“积分”页面。",
+    ),
+    "points.waiting/paused": (
+        "积分投递已暂停；最早的发放单已等待 %(wait_ms)s。",
+        "共 %(waiting)s 张发放单在等，没有丢失。可在“积分”页面恢复投递。",
+    ),
+    "points.relay": (
+        "积分没有投递：自 %(since_at)s 起没有投递进程在工作。",
+        "发放单留在数据库中，没有丢失。请检查 points 队列的 Celery 工作进程和 beat。",
+    ),
+    "profiles.down/dead": (
+        "档案系统自 %(since_at)s 起无法连接。",
+        "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。返回信息：%(reason)s",
+    ),
+    "profiles.down/slow": (
+        "档案系统自 %(since_at)s 起响应过慢。",
+        "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。返回信息：%(reason)s",
+    ),
+    "profiles.down/wrong": (
+        "档案系统自 %(since_at)s 起的应答无法使用。",
+        "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。约定见 docs/profiles.md。返回信息：%(reason)s",
+    ),
     "cache.out/one": (
         "缓存节点 %(node)s 自 %(since_at)s 起没有应答。",
         "它的用户由下一个节点服务，不会看到旧数据；它连续应答数秒并完成清除后自动恢复使用。请检查其 Redis 和主机，或在“缓存”页排空它。",

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from apps.tasks.evaluation.bundle import Bundle
-from apps.tasks.live_bundle import live, live_bundle
+from apps.tasks.live_bundle import LiveBundle, live_bundle
 from apps.tasks.services.errors import BadMoment
 from workers.protocol import OldRules
 
@@ -36,14 +36,14 @@ def left_ms(until: float) -> int:
     return max(1, int(1000 * (until - time.monotonic())))
 
 
-def decide_by_newest(write: Callable[[Bundle], Written], until: float) -> Written:
+def decide_by_newest(write: Callable[[Bundle], Written], until: float, bundles: LiveBundle = live_bundle) -> Written:
     """`write` decides by the bundle that it is given, and sends. Raises OldRules when the revision that is needed does not come in time."""
-    bundle = live().bundle
+    bundle = bundles.get().bundle
     while True:
         try:
             return write(bundle)
         except OldRules as error:
-            newer = live_bundle.get_at_least(max(error.revision, bundle.revision + 1), until - time.monotonic())
+            newer = bundles.get_at_least(max(error.revision, bundle.revision + 1), until - time.monotonic())
             if newer is None:
                 raise
             bundle = newer.bundle

@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand
 
 from apps.cachesync.summary import cache_now
 from apps.dbsvr.sampler import Sampler
+from apps.tasks.points.console import points_now
+from apps.tasks.profiles.watch import profiles_now
 
 
 class Command(BaseCommand):
@@ -21,4 +23,4 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: stop.set())
-        Sampler(settings.CONFIGURATION, stop, cache_now).run()
+        Sampler(settings.CONFIGURATION, stop, cache_now, points_now, profiles_now).run()
