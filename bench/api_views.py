@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 
 from apps.dbsvr.db_interface import db_interface
 from apps.tasks.api.shapes import TaskSerializer
-from bench.api_facts import FIRST_UID, PAYLOAD_VARIABLE, THREADS_ALONE
+from bench.api_facts import FIRST_UID, PAYLOAD_VARIABLE, THREADS_ALONE, USERS
 from bench.together import run_together
 from workers.protocol import Change
 
@@ -66,7 +66,9 @@ class WithSerializer(APIView):
 
 
 def alone(request: HttpRequest) -> HttpResponse:
-    """What DbInterface alone does from this very process: so many writes, by THREADS_ALONE threads, in `for_s` seconds."""
+    """What DbInterface alone does from this very process: writes a second by THREADS_ALONE threads, in `for_s` seconds.
+
+    To users of its own: writes past the cache would take the others' copies away."""
     for_s = float(request.GET["for_s"])
     written = [0] * THREADS_ALONE
 
@@ -74,7 +76,7 @@ def alone(request: HttpRequest) -> HttpResponse:
         until = time.monotonic() + for_s
         change = Change(task=int(request.GET["task"]), period="once", op="add", value=1, target=10**6, points=0, revision=1)
         while time.monotonic() < until:
-            db_interface().finish(FIRST_UID + place, "none", uuid.uuid4().hex, [change])
+            db_interface().finish(FIRST_UID + USERS + place, "none", uuid.uuid4().hex, [change])
             written[place] += 1
 
     began = time.monotonic()

@@ -16,7 +16,7 @@ from deploy.local.private_stack import PrivateStack
 from tests.stack import published
 from tests.stack.waiting import eventually
 
-_numbers = itertools.count(random.randrange(10**9, 10**10) * 1000)
+_numbers = itertools.count(random.randrange(10**9, 10**10) * 1000, 1_000)
 
 
 @dataclass
@@ -68,7 +68,7 @@ def api(keys: dict[str, str], stack: PrivateStack) -> Caller:
 
 @pytest.fixture
 def uid() -> int:
-    """A user whom nobody else asks for."""
+    """A user whom nobody else asks for; nor for the thousand after him, whom a batch may take."""
     return next(_numbers)
 
 

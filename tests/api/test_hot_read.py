@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote_plus
 
 import msgspec
 from django.http import HttpRequest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.tasks.api import reading
@@ -71,6 +71,7 @@ def test_what_is_kept_of_an_answer_goes_with_its_revision(api: Caller, uid: int,
     assert _name(api, uid, task.code, "en") == "After"
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=8), st.text(max_size=20), max_size=4), st.booleans())
 def test_a_query_is_read_as_everybody_writes_it(values: dict[str, str], is_form: bool) -> None:
     values = {name.encode("utf-8", "ignore").decode(): value.encode("utf-8", "ignore").decode() for name, value in values.items()}

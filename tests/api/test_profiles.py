@@ -128,13 +128,13 @@ def test_a_user_whose_copy_and_profile_lie_on_his_node_costs_one_command(
 def test_what_the_profile_system_says_decides_and_what_the_caller_passes_wins(
     server: Server, system: ProfileSystem, task: Asking, uid: int
 ) -> None:
-    system.profiles[uid + 1] = {task.attribute: 30, "vip": True}
+    system.profiles[uid + 1] = {task.attribute: 30, "of_no_condition": True}
 
     assert server.state(uid + 1, task.code) == "available"
     assert server.check(uid + 1, task.code)["note"] == "profile"
     overruled = server.check(uid + 1, task.code, {task.attribute: 3})
     assert (overruled["note"], overruled["actual"], overruled["outcome"]) == ("caller", 3, "unmet")
-    assert all("vip" not in question["attributes"] for question in system.questions)  # no condition asks for it
+    assert all("of_no_condition" not in question["attributes"] for question in system.questions)  # no condition asks for it
     done = server.ask("POST", f"/api/v1/users/{uid + 1}/tasks/{task.code}/complete", {"event_id": "e1"})
     assert done["task"]["completed_now"]
 

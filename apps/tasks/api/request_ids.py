@@ -16,7 +16,7 @@ _draw = random.Random().getrandbits  # of its own: nobody seeds it
 
 
 def request_id_of(request: HttpRequest) -> str:
-    given = request.META.get("HTTP_X_REQUEST_ID")
+    given: str | None = request.META.get("HTTP_X_REQUEST_ID")
     if given is not None and _HARMLESS.fullmatch(given):
         return given
     return f"{_draw(64):016x}"
