@@ -12,8 +12,10 @@ from tests.consistency.cache_doubles import DOUBLES
 from tests.consistency.cache_faults import CACHE, CACHE_FAULTS
 from tests.consistency.check_copies import check_copies
 from tests.consistency.clients import API, Load
+from tests.consistency.faults import PIPELINE
 from tests.consistency.history import CLEAR, READ, WRITE, FinalState, Operation, State, judge_copies
-from tests.stack.api_stack import ApiStack
+from tests.consistency.pair_faults import PAIR
+from tests.stack.api_stack import ApiStack, PairApiStack
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.web_process import APPLICATION
 
@@ -24,8 +26,9 @@ MakeApiStack = Callable[..., ApiStack]
 def make_api_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeApiStack]:
     made: list[ApiStack] = []
 
-    def make(application: str = APPLICATION) -> ApiStack:
-        made.append(ApiStack(tmp_path_factory.mktemp("api"), settings={"clear_age_limit_ms": 1_000}, application=application))
+    def make(application: str = APPLICATION, kind: type[ApiStack] = ApiStack, **settings: object) -> ApiStack:
+        more = {"clear_age_limit_ms": 1_000, **settings}
+        made.append(kind(tmp_path_factory.mktemp("api"), settings=more, application=application))
         made[-1].start()
         return made[-1]
 
@@ -66,6 +69,18 @@ def test_cache_faults_for_long(make_api_stack: MakeApiStack, seed: int, faults: 
     verdict = check_copies(stack, load(seed, lasts_s=150.0), CACHE_FAULTS[faults])
 
     assert not verdict.violations, str(verdict)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(300, 302))
+def test_the_python_client_over_two_logic_nodes_and_two_dbsvrs_loses_nothing_whatever_fails(
+    make_api_stack: MakeApiStack, seed: int
+) -> None:
+    stack = make_api_stack(kind=PairApiStack, lease_ms=1_000, hold_ms=1_000, give_back_after_ms=1_000)
+    verdict = check_copies(stack, load(seed, lasts_s=150.0), (*PIPELINE, *PAIR, *CACHE))
+
+    assert not verdict.violations, str(verdict)
+    assert verdict.faults.total() >= 10, str(verdict)
 
 
 def seen(kind: str, began: float, version: int) -> Operation:

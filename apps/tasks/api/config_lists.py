@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from apps.tasks.api.problems import Problem
+from apps.tasks.api.reading import read_limit
 from apps.tasks.models import Draft, Revision
 
 MOST_ITEMS = 200
@@ -76,20 +77,12 @@ def draft_page(query: Mapping[str, str]) -> DraftPage:
 
 
 def _page(rows: QuerySet[Any], query: Mapping[str, str]) -> tuple[list[Any], str | None]:
-    limit = _read_limit(query.get("limit"))
+    limit = read_limit(query, ITEMS, MOST_ITEMS)
     before = _read_cursor(query.get("cursor"))
     if before is not None:
         rows = rows.filter(pk__lt=before)
     found = list(rows.order_by("-pk")[: limit + 1])  # one more says whether there are more
     return found[:limit], str(found[limit - 1].pk) if len(found) > limit else None
-
-
-def _read_limit(text: str | None) -> int:
-    if text is None:
-        return ITEMS
-    if not (text.isascii() and text.isdigit() and len(text) <= 9) or not 1 <= int(text) <= MOST_ITEMS:
-        raise Problem("bad_request", _("limit must be a number from 1 to %(most)d.") % {"most": MOST_ITEMS}, "query/limit")
-    return int(text)
 
 
 def _read_cursor(text: str | None) -> int | None:

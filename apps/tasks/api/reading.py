@@ -22,7 +22,6 @@ from workers.protocol import PERIOD_KEY, BadArgument, parse_event_id, parse_uid
 LARGEST_BODY_BYTES = 64 * 1024
 LARGEST_BATCH_BYTES = 1024 * 1024
 MAX_ITEMS = 500
-MOST_PROMPTS = 50
 LANGUAGES = tuple(code for code, _name in settings.LANGUAGES)
 
 _attributes = msgspec.json.Decoder(dict[str, Any])
@@ -60,18 +59,19 @@ def read_query(request: HttpRequest) -> dict[str, str]:
     for part in request.META.get("QUERY_STRING", "").split("&"):
         if part:
             name, _equals, value = part.partition("=")
-            query[_plain(name)] = _plain(value)
+            name = _plain(name, "query")
+            query[name] = _plain(value, f"query/{name}")
     return query
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, pointer: str) -> str:
     """Without its escapes. `%7B` is quoted-printable's `=7B`, which Python decodes in C: attributes are made of escapes."""
     if "%" not in text and "+" not in text:
         return text
     try:
         return a2b_qp(text.encode("latin-1").replace(b"+", b" ").replace(b"=", b"=3D").replace(b"%", b"=")).decode()
     except UnicodeError:
-        raise Problem("bad_request", _("The query must be UTF-8."), "query") from None
+        raise Problem("bad_request", _("The query must be UTF-8."), pointer) from None
 
 
 def read_attributes(query: Mapping[str, str]) -> dict[str, Any]:
@@ -129,13 +129,13 @@ def read_period(key: str | None, pointer: str = "#/period") -> str | None:
     return key
 
 
-def read_limit(query: Mapping[str, str], default: int) -> int:
+def read_limit(query: Mapping[str, str], default: int, most: int) -> int:
     """How many are wanted at most, `limit=3`."""
     text = query.get("limit")
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or len(text) > 4 or not 1 <= int(text) <= MOST_PROMPTS:
-        raise Problem("bad_request", _("limit must be a number from 1 to %(most)s.") % {"most": MOST_PROMPTS}, "query/limit")
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
+        raise Problem("bad_request", _("limit must be a number from 1 to %(most)s.") % {"most": most}, "query/limit")
     return int(text)
 
 

@@ -23,8 +23,8 @@ from apps.tasks.publishing.preview import bundle_of_draft
 from apps.tasks.scopes import ADMIN, READ
 from apps.tasks.services import decisions_of_user, explanations_of_user, forget_user, new_event_id, prompts_of_user
 
-PROMPTS = 3
-"""Shown when no number is asked for."""
+PROMPTS, MOST_PROMPTS = 3, 50
+"""Shown when no number is asked for, and at most."""
 
 
 class UserTasksView(ApiView):
@@ -64,7 +64,7 @@ class PromptsView(ApiView):
     def get(self, request: ApiRequest, uid: str) -> HttpResponse:
         user = reading.read_uid(uid)
         query = reading.read_query(request)
-        limit = reading.read_limit(query, PROMPTS)
+        limit = reading.read_limit(query, PROMPTS, MOST_PROMPTS)
         language = reading.read_language(query)
         snapshot, decisions = prompts_of_user(user, reading.read_attributes(query), limit)
         if language is not None:
