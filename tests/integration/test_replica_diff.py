@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import threading
 import time
@@ -12,6 +14,7 @@ from celery import current_app
 from django.test import Client
 
 from apps.dbsvr.diff import runs, service
+from apps.dbsvr.diff.encoding import row_sha1
 from apps.dbsvr.diff.models import (
     CANCELLED,
     DIFFERENT,
@@ -26,6 +29,9 @@ from apps.dbsvr.diff.models import (
     Difference,
     DiffRun,
 )
+from apps.dbsvr.diff.servers import open_master
+from apps.dbsvr.diff.statements import rows_by_key
+from apps.dbsvr.diff.throttle import Throttle
 from apps.tasks.keys import create_api_key
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.celery import DIFF_SCHEDULE
@@ -113,6 +119,21 @@ def test_every_kind_of_difference_is_found_with_its_key(traps: TrapTable) -> Non
     traps.compare(first="20", last="20")
     difference.refresh_from_db()
     assert difference.state == GONE
+
+
+def test_the_servers_hash_a_row_as_python_does(traps: TrapTable) -> None:
+    traps.change("UPDATE {t} SET one = NULL, two = 'x', ratio = NULL WHERE uid = 2")
+    traps.change("UPDATE {t} SET two = '中,1:N ', fixed = 'a ', kind = 'A,b', exact = -1e300, ratio = 1e-30 WHERE uid = 3")
+    traps.change("UPDATE {t} SET bytes = X'002C4EFF', amount = -0.5, seen = NULL, flags = NULL, day = NULL WHERE uid = 4")
+    with contextlib.closing(open_master(load().databases)) as master:
+        table = master.shape(SCHEMA, traps.name)
+        keys = [(str(uid), part) for uid in range(1, 60) for part in ("p0", "p1")]
+        rows = master.rows(rows_by_key(table, keys))
+    names = [column.name for column in table.columns]
+    assert len(rows) == len(keys)
+    for row in rows:
+        values = dict(zip(names, row[:-1], strict=True))
+        assert row_sha1(table.columns, values) == (row[-1] or b"").decode(), values
 
 
 def test_a_range_and_a_sample_compare_what_they_say(traps: TrapTable) -> None:
@@ -242,14 +263,27 @@ def test_a_table_that_is_missing_unreadable_or_another_one_is_not_compared(traps
     on_replica_alone(stack.replica, [f"CREATE TABLE {traps.name} (a INT)"])  # so that it can be dropped on both
 
 
-def test_a_killed_workers_run_goes_on_after_its_last_chunk(traps: TrapTable) -> None:
+class Killed(BaseException):
+    """Nothing of the worker's own is done after it."""
+
+
+def test_a_killed_workers_run_goes_on_after_its_last_chunk(traps: TrapTable, monkeypatch: pytest.MonkeyPatch) -> None:
     run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=200)
-    assert runs.work(run.pk, load(), "killed", slice_s=0.05)
+    chunks = itertools.count()
+
+    def be_killed_at_the_third(_throttle: Throttle) -> str:
+        if next(chunks) == 2:
+            raise Killed
+        return ""
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Throttle, "why_wait", be_killed_at_the_third)
+        with pytest.raises(Killed):
+            runs.work(run.pk, load(), "killed")
     run.refresh_from_db()
     done = run.rows_compared
-    # It was killed in its next slice: the lease stands until its time is over, and nobody else touches the run.
-    DiffRun.objects.filter(pk=run.pk).update(worker="killed", lease_until="2099-01-01T00:00:00Z", chunk_rows=200)
-    assert not runs.work(run.pk, load(), "other")
+    assert (run.state, run.worker) == (RUNNING, "killed")
+    assert not runs.work(run.pk, load(), "other")  # its lease stands until its time is over: nobody else touches the run
     DiffRun.objects.filter(pk=run.pk).update(lease_until="2020-01-01T00:00:00Z")
     assert run.pk in runs.lost_runs()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -17,7 +18,7 @@ from apps.tasks.models import AuditEntry
 from deploy.local.private_stack import SECOND_HALF, PrivateStack
 from tests.stack.cache_nodes import NODES, put_copy, start_logic_node, version_on, work_off
 from tests.stack.diffing import SCHEMA, compare, on_replica_alone, wait_for
-from workers.protocol import BadArgument, Change, RepairOrder, encode
+from workers.protocol import BadArgument, Change, DBSvrError, RepairOrder, encode
 
 ADD = [Change(task=7, period="once", op="add", value=1, target=10)]
 _uids = itertools.count(2_400_001)
@@ -210,3 +211,37 @@ def test_a_repair_that_comes_to_the_other_dbsvr_is_done_by_the_owner(make_stack:
         assert json.loads(owner.execute_command("TASK.FINISH", uid, "none", "e2", encode(ADD)))["snapshot"]["version"] == 3
     wait_for(pair.master, pair.replica)
     assert pair.replica.execute(f"SELECT version FROM user_state WHERE uid = {uid}", SCHEMA) == [(3,)]
+
+
+def test_a_master_worker_that_is_killed_amid_repairs_leaves_them_to_the_next_one(stack: PrivateStack, django_on_stack: object) -> None:
+    uid = user(stack)
+    answers: list[int | DBSvrError] = []
+    killed = threading.Event()
+
+    def repair_again_and_again() -> None:
+        order = RepairOrder(table="user_task", key=[str(uid), "7", "once"])
+        for number in range(60):
+            if number == 15:
+                killed.set()
+            try:
+                answers.append(db_interface().repair(uid, "none", f"repair-{number}", order, deadline_ms=5_000).version)
+            except DBSvrError as error:
+                answers.append(error)
+
+    repairer = threading.Thread(target=repair_again_and_again)
+    repairer.start()
+    killed.wait(30)
+    stack.master_worker.kill()
+    stack.master_worker.start()
+    repairer.join(90)
+    stack.wait_until_serving()
+
+    versions = [each for each in answers if isinstance(each, int)]
+    assert len(answers) == 60
+    assert len(versions) > 15
+    assert versions == sorted(set(versions))  # each raised the version; none was answered with another's
+    assert all(each.outcome_unknown or each.retryable for each in answers if isinstance(each, DBSvrError)), answers
+    read = db_interface().get(uid, "none")
+    assert (read.version >= versions[-1], [task.progress for task in read.tasks]) == (True, [1])
+    wait_for(stack.master, stack.replica)
+    assert compare_users(uid, uid) == {EQUAL}

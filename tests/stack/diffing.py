@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-import MySQLdb
-
 from apps.dbsvr.db_interface import db_interface
 from apps.dbsvr.diff import runs, service
 from apps.dbsvr.diff.models import Difference, DiffRun
-from deploy.local.mariadb import MariaDBServer, _system_user
+from deploy.local.mariadb import MariaDBServer
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import load
+from tests.stack.replica_rows import run_unlogged
 
 SCHEMA = "tasksys_user"
 _numbers = itertools.count(1)
@@ -72,15 +71,8 @@ class TrapTable:
 
 
 def on_replica_alone(replica: MariaDBServer, statements: Iterable[str], schema: str = SCHEMA) -> None:
-    """What no replication brought: as an administrator who may write on a read_only server, past the binary log."""
-    connection = MySQLdb.connect(unix_socket=str(replica.socket), user=_system_user(), db=schema, charset="utf8mb4", autocommit=True)
-    try:
-        cursor = connection.cursor()
-        cursor.execute("SET SESSION sql_log_bin = 0")
-        for statement in statements:
-            cursor.execute(statement)
-    finally:
-        connection.close()
+    """Statements without parameters."""
+    run_unlogged(replica, *((statement, None) for statement in statements), schema=schema)
 
 
 def wait_for(master: MariaDBServer, replica: MariaDBServer) -> None:

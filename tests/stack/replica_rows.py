@@ -10,7 +10,7 @@ import MySQLdb
 
 from deploy.local.mariadb import MariaDBServer
 
-Statement = tuple[str, Sequence[Any]]
+Statement = tuple[str, Sequence[Any] | None]
 
 
 def run_unlogged(replica: MariaDBServer, *statements: Statement, schema: str = "tasksys_user") -> None:

@@ -50,9 +50,17 @@ def test_the_same_edit_on_several_rows_does_not_cancel(
 
 def test_the_hash_has_two_independent_halves_of_sha1() -> None:
     row = {"a": b"x", "b": None, "c": b"5", "d": b""}
-    assert row_bytes(COLUMNS, row) == b"1:x,N,5,0:"
+    assert row_bytes(COLUMNS, row) == b"2,1,x,5,0,"
     assert 2**63 < row_hash(COLUMNS, row) | 2**63 < 2**64
     assert "SHA1(CONCAT_WS(','," in row_hash_sql(COLUMNS)
+
+
+def test_a_table_of_many_nullable_columns_says_each_null() -> None:
+    columns = tuple(Column(f"c{number:03}", "int", "int(11)", nullable=True) for number in range(130))
+    none: dict[str, bytes | None] = {column.name: None for column in columns}
+    seen = {row_bytes(columns, none | {column.name: b"1"}) for column in columns}
+    assert len(seen) == len(columns)
+    assert row_hash_sql(columns).count("<<59)") == 2
 
 
 @settings(deadline=None)
