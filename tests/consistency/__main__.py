@@ -18,7 +18,7 @@ from tests.consistency.cache_doubles import DOUBLES as CACHE_DOUBLES
 from tests.consistency.cache_faults import CACHE, CACHE_FAULTS
 from tests.consistency.check import check
 from tests.consistency.check_copies import check_copies
-from tests.consistency.clients import API, CLIENT, RESP, Load
+from tests.consistency.clients import API, CLIENT, HTTP, INTERFACE, RESP, Load
 from tests.consistency.doubles import DOUBLES, break_on_purpose
 from tests.consistency.faults import CHOICES, PIPELINE
 from tests.consistency.pair_faults import PAIR
@@ -39,9 +39,9 @@ def main() -> int:
     parser.add_argument("--faults", choices=sorted({*CHOICES, *PAIR_FAULTS, *CACHE_FAULTS}), default="pipeline")
     parser.add_argument(
         "--via",
-        choices=[RESP, CLIENT, API],
+        choices=[RESP, INTERFACE, API, CLIENT],
         default=RESP,
-        help="what the clients speak: the wire, DbInterface, or REST by the Python client",
+        help="what the clients speak: the wire, DbInterface, REST with tries of their own, or REST by the Python client alone",
     )
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--clients", type=int, default=8)
@@ -53,11 +53,11 @@ def main() -> int:
         "--double", default="", help=f"break it on purpose, to see the checker at work: {', '.join([*DOUBLES, *CACHE_DOUBLES])}"
     )
     chosen = parser.parse_args()
-    if chosen.faults in CACHE_FAULTS and chosen.via != API:
-        parser.error(f"--faults {' and '.join(CACHE_FAULTS)} go with --via api, and with nothing else")
+    if chosen.faults in CACHE_FAULTS and chosen.via not in HTTP:
+        parser.error(f"--faults {' and '.join(CACHE_FAULTS)} go with --via {' or '.join(HTTP)}, and with nothing else")
     print(f"seed {chosen.seed}, faults {chosen.faults}, via {chosen.via}, {chosen.minutes:g} min", flush=True)
     with tempfile.TemporaryDirectory(prefix="tasksys-check-") as directory:
-        if chosen.via == API:
+        if chosen.via in HTTP:
             return _check_copies(Path(directory), chosen)
         is_pair = chosen.faults in PAIR_FAULTS
         stack = (
@@ -107,7 +107,7 @@ def _check_copies(directory: Path, chosen: argparse.Namespace) -> int:
             operations=sys.maxsize,
             until=time.monotonic() + 60 * chosen.minutes,
             seed=chosen.seed,
-            via=API,
+            via=chosen.via,
         )
         verdict = check_copies(stack, load, faults, lambda line: print(line, flush=True))
     finally:

@@ -31,8 +31,10 @@ FIRST_UID = 5_000_000_000
 TRIES = 8
 IMPATIENT_S = 0.05
 CHANGES = json.dumps([change()])
-RESP, CLIENT, API = "resp", "client", "api"
-"""What clients speak: the wire itself, DbInterface, or the REST API through two logic nodes."""
+RESP, INTERFACE, API, CLIENT = "resp", "interface", "api", "client"
+"""What clients speak: the wire itself; DbInterface; the REST API through two logic nodes, half of them with tries of their own; the
+same, with all tries left to the Python client."""
+HTTP = (API, CLIENT)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 
 from deploy.local.private_stack import PrivateStack
 from tests.consistency.check import check
-from tests.consistency.clients import CLIENT, RESP, Load
+from tests.consistency.clients import INTERFACE, RESP, Load
 from tests.consistency.faults import LAG_AND_KILLS, PIPELINE, SPARING, delay_replica
 from tests.consistency.pair_faults import PAIR
 
@@ -74,7 +74,7 @@ def test_pipeline_faults_for_long(make_stack: MakeStack, seed: int) -> None:
 PAIR_SETTINGS = {"deadline_ms": 2_000, "lease_ms": 1_000, "hold_ms": 1_000, "give_back_after_ms": 1_000, "clear_age_limit_ms": 1_000}
 
 
-@pytest.mark.parametrize(("via", "seed"), [(RESP, 31), pytest.param(CLIENT, 32, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("via", "seed"), [(RESP, 31), pytest.param(INTERFACE, 32, marks=pytest.mark.long)])
 def test_two_dbsvrs_that_fail_in_turn_and_do_not_reach_each_other(make_stack: MakeStack, via: str, seed: int) -> None:
     stack = make_stack(as_on_two_hosts=True, **PAIR_SETTINGS)
     load = Load(clients=12, users=200, operations=10**9, until=time.monotonic() + 15, seed=seed, timeout_s=3.0, via=via)
@@ -91,7 +91,7 @@ def test_two_dbsvrs_that_fail_in_turn_and_do_not_reach_each_other(make_stack: Ma
 def test_pair_faults_for_long(make_stack: MakeStack, seed: int) -> None:
     stack = make_stack(as_on_two_hosts=True, replicas=1 + seed % 2, **PAIR_SETTINGS)
     faults = PAIR if seed % 3 else (*PIPELINE, *PAIR)
-    via = CLIENT if seed % 2 else RESP
+    via = INTERFACE if seed % 2 else RESP
     load = Load(clients=12, users=200, operations=10**9, until=time.monotonic() + 120, seed=seed, timeout_s=3.0, via=via)
 
     verdict = check(stack, load, faults)

@@ -1,8 +1,8 @@
 """Clients that read, complete and erase through the REST API of two logic nodes, by the Python client.
 
 Most requests go to the logic node that nginx would choose, the others to any. Every other client sends what was not answered to the next
-one by itself, a write with the same event id, and each try is an operation of its own; the others leave that to the Python client, whose
-tries are one operation together.
+one by itself, a write with the same event id, and each try is an operation of its own; the others (`--via client`: all) leave that to the
+Python client, whose tries are one operation together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from apps.cachesync.logic_nodes import LogicNodes
 from tasksys_client import Forgotten, Patience, Problem, Step, TasksysClient, TasksysError, UserTasks, calls
 from tasksys_client.calls import Call
-from tests.consistency.clients import FIRST_UID, TRIES, Load
+from tests.consistency.clients import CLIENT, FIRST_UID, TRIES, Load
 from tests.consistency.history import CLEAR, READ, WRITE, Operation, State
 from tests.stack.api_stack import ApiStack
 
@@ -36,7 +36,7 @@ class ThroughApi:
         self._record = record
         self._nodes = LogicNodes(stack.addresses)
         self._rnd = random.Random(load.seed * 1000 + number)
-        self._leaves_tries_to_client = number % 2 == 1
+        self._leaves_tries_to_client = load.via == CLIENT or number % 2 == 1
         tries = TRIES if self._leaves_tries_to_client else 1
         self._patience = Patience(deadline_s=load.timeout_s * tries, try_s=load.timeout_s, tries=tries)
         self._clients: dict[tuple[str, ...], TasksysClient] = {}

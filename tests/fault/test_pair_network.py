@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.clients import CLIENT, Load, Run, final_states
+from tests.consistency.clients import INTERFACE, Load, Run, final_states
 from tests.consistency.history import READ, WRITE, Operation, double_applications, lost_and_invented, stale_reads, two_faced_versions
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.recovery import first_answer_after, without_answer
@@ -49,7 +49,7 @@ TOLD: list[Operation] = []
 
 
 def run_through(stack: PrivateStack, seed: int, incident: Callable[[], None]) -> list[Operation]:
-    load = Load(clients=8, users=200, operations=3_000, seed=seed, timeout_s=4.0, via=CLIENT)
+    load = Load(clients=8, users=200, operations=3_000, seed=seed, timeout_s=4.0, via=INTERFACE)
     run = Run(stack, load).start()
     eventually(lambda: len(run.history) > 500, within_s=30)
     with run.going_on():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.clients import CLIENT, Load, Run, final_states
+from tests.consistency.clients import INTERFACE, Load, Run, final_states
 from tests.consistency.history import READ, WRITE, judge
 from tests.stack.asking import Asked
 from tests.stack.pair_client import PairClient
@@ -110,7 +110,7 @@ def test_owner_returns_and_the_halves_are_balanced_again_without_an_error(make_s
     client = PairClient(stack)
     eventually(lambda: written(client, OF_A, "meanwhile"), within_s=LATE * (LEASE_S + 1.0))
     eventually(lambda: state_of(stack, "b", "of-a") == "ours")
-    load = Load(clients=8, users=200, operations=10**9, seed=5, timeout_s=6.0, via=CLIENT)
+    load = Load(clients=8, users=200, operations=10**9, seed=5, timeout_s=6.0, via=INTERFACE)
     run = Run(stack, load).start()
 
     back_at = start(stack, "a")

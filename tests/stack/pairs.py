@@ -9,7 +9,7 @@ from typing import Any
 import redis
 
 from deploy.local.private_stack import PrivateStack
-from tests.consistency.clients import CLIENT, Load, Run, final_states
+from tests.consistency.clients import INTERFACE, Load, Run, final_states
 from tests.consistency.history import Operation, judge
 from tests.stack.pair_client import PairClient
 from tests.stack.segments import OF_A
@@ -53,7 +53,7 @@ def is_of_a(uid: int) -> bool:
 
 def run_through(stack: PrivateStack, incident: Callable[[], None], clients: int = 8, write_share: float = 0.3) -> list[Operation]:
     """Clients like logic nodes work, the incident happens in their midst; nothing is lost, doubled or stale. What they did and saw."""
-    load = Load(clients=clients, users=200, write_share=write_share, operations=3_000, seed=21, timeout_s=4.0, via=CLIENT)
+    load = Load(clients=clients, users=200, write_share=write_share, operations=3_000, seed=21, timeout_s=4.0, via=INTERFACE)
     run = Run(stack, load).start()
     eventually(lambda: len(run.history) > 500)
     with run.going_on():
