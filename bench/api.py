@@ -16,9 +16,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench.api_facts import FIRST_UID, PAYLOAD_VARIABLE, TASKS, USERS
+from bench.api_facts import FIRST_UID, PAYLOAD_VARIABLE, TASKS, THREADS_ALONE, USERS
+from bench.api_writes import measure_batches, measure_events
 from bench.http_load import Answers, BadAnswer, Clients, encode
 from bench.measures import Measure
 from bench.neighbours import cpu_s
@@ -69,6 +70,7 @@ SERVERS = (
     ),
 )
 CHOSEN = SERVERS[0]
+ONE_PROCESS = f"--workers 1 --blocking-threads {THREADS_ALONE}"
 
 
 def measure(_stack: PrivateStack) -> Iterator[Measure]:
@@ -86,7 +88,10 @@ def measure(_stack: PrivateStack) -> Iterator[Measure]:
 
 
 def _measure_servers(stack: PrivateStack) -> Iterator[Measure]:
-    requests = _prepare(stack)
+    said = _prepare(stack)
+    headers = {"Authorization": f"Api-Key {said['key']}"}
+    paths = [f"/api/v1/users/{FIRST_UID + place}/tasks?attributes={said['attributes'][place]}" for place in range(USERS)]
+    requests = {SERIALIZER: [encode("GET", "/drf", {})], OURS: [encode("GET", path, headers) for path in paths]}
     for server in SERVERS:
         if importlib.util.find_spec(server.module) is None:
             say(f"api: {server.name} is not installed, and left out")
@@ -95,6 +100,15 @@ def _measure_servers(stack: PrivateStack) -> Iterator[Measure]:
         with _running(stack, server) as (process, port):
             found = _ask_in_turn(process, port, {BARE: [encode("GET", server.bare, {})], **requests})
         yield from _measures_of(server, found)
+    say("api: batches")
+    with _running(stack, CHOSEN) as (process, port):
+        _wait_for(process, port)
+        yield from measure_batches(port, said["key"], said["attributes"])
+    say("api: events")
+    one = CHOSEN._replace(arguments=CHOSEN.arguments.replace(f"--workers {PROCESSES} --blocking-threads {THREADS}", ONE_PROCESS))
+    with _running(stack, one) as (process, port):
+        _wait_for(process, port)
+        yield from measure_events(port, said["key"], said["task"])
 
 
 def _measures_of(server: Server, found: Mapping[str, Found]) -> Iterator[Measure]:
@@ -109,18 +123,16 @@ def _measures_of(server: Server, found: Mapping[str, Found]) -> Iterator[Measure
         yield Measure(f"{name}, p{100 * share:g} of {CLIENTS} clients", ours.percentile_ms(share), "ms", against, f"ms {BARE}")
 
 
-def _prepare(stack: PrivateStack) -> Mapping[str, Sequence[bytes]]:
-    """Tasks, users and a key. The requests for the API and for the serializer."""
+def _prepare(stack: PrivateStack) -> dict[str, Any]:
+    """Tasks, users and a key: what bench.api_users says of them."""
     file = stack.directory / "api.json"
     command = [sys.executable, "-m", "bench.api_users", str(file)]
     environment = {**os.environ, **stack.environment, **_payload(stack)}
     made = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, check=False)
     if made.returncode:
         raise ServerFailed(f"the tasks could not be published:\n{made.stderr[-3000:]}")
-    said = json.loads(file.read_text())
-    headers = {"Authorization": f"Api-Key {said['key']}"}
-    paths = [f"/api/v1/users/{FIRST_UID + place}/tasks?attributes={said['attributes'][place]}" for place in range(USERS)]
-    return {SERIALIZER: [encode("GET", "/drf", {})], OURS: [encode("GET", path, headers) for path in paths]}
+    said: dict[str, Any] = json.loads(file.read_text())
+    return said
 
 
 def _payload(stack: PrivateStack) -> dict[str, str]:
@@ -146,8 +158,7 @@ class Found(NamedTuple):
 
 
 def _ask_in_turn(process: StackProcess, port: int, requests: Mapping[str, Sequence[bytes]]) -> dict[str, Found]:
-    if not wait_until(lambda: _answers(port), 30):
-        raise ServerFailed(f"{process.name} does not serve:\n{process.last_log_lines()}")
+    _wait_for(process, port)
     assert process.pid is not None
     answers = {name: Answers() for name in requests}
     cost_s = dict.fromkeys(requests, 0.0)
@@ -160,6 +171,11 @@ def _ask_in_turn(process: StackProcess, port: int, requests: Mapping[str, Sequen
                 answers[name].add(clients.ask(theirs, STRETCH_S))
                 cost_s[name] += _cpu_s_of_session(process.pid) - before
     return {name: Found(each, 1e6 * cost_s[name] / each.count) for name, each in answers.items()}
+
+
+def _wait_for(process: StackProcess, port: int) -> None:
+    if not wait_until(lambda: _answers(port), 30):
+        raise ServerFailed(f"{process.name} does not serve:\n{process.last_log_lines()}")
 
 
 def _cpu_s_of_session(leader: int) -> float:

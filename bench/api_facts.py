@@ -7,3 +7,6 @@ USERS = 100
 FIRST_UID = 10**12
 PAYLOAD_VARIABLE = "BENCH_PAYLOAD"
 """Names the file with a real answer of the API, which the views to compare with answer too."""
+EVENT = "purchase"
+"""Feeds one task, which no user completes."""
+THREADS_ALONE = 16

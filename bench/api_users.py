@@ -21,13 +21,13 @@ django.setup()
 
 from apps.cachesync.task_interface import task_interface  # noqa: E402
 from apps.tasks.api import answers  # noqa: E402
-from apps.tasks.config.documents import TYPES, Attribute, EventType, Task, Text, key_of  # noqa: E402
+from apps.tasks.config.documents import TYPES, Attribute, EventType, Feed, Period, Task, Text, key_of  # noqa: E402
 from apps.tasks.keys import create_api_key  # noqa: E402
 from apps.tasks.live_bundle import live  # noqa: E402
 from apps.tasks.models.records import Origin  # noqa: E402
 from apps.tasks.publishing.revisions import alone, write_revision  # noqa: E402
 from bench import evaluate  # noqa: E402
-from bench.api_facts import FIRST_UID, PAYLOAD_VARIABLE, TASKS, USERS  # noqa: E402
+from bench.api_facts import EVENT, FIRST_UID, PAYLOAD_VARIABLE, TASKS, USERS  # noqa: E402
 from deploy.local.server_process import wait_until  # noqa: E402
 from workers.protocol import Change  # noqa: E402
 
@@ -39,7 +39,8 @@ def main() -> None:
     drawn = random.Random(7)
     attributes = [Attribute(name=f"a{number}", type="number") for number in range(evaluate.ATTRIBUTES)]
     tasks = [_task(number, drawn) for number in range(TASKS)]
-    event = EventType(name="purchase")
+    tasks[0] = msgspec.structs.replace(tasks[0], target=10**6, period=Period(), conditions=(), feeds=(Feed(event=EVENT),))
+    event = EventType(name=EVENT)
     kinds = {type_: kind for kind, type_ in TYPES.items()}
     with alone() as current:
         documents = {(kinds[type(each)], key_of(each)): each for each in (*attributes, *tasks, event)}
@@ -67,7 +68,7 @@ def main() -> None:
         snapshot = interface.finish(uid, "bench", changes).snapshot
     payload = answers.answer(answers.user_tasks(snapshot, decided, with_values=False)).content
     Path(os.environ[PAYLOAD_VARIABLE]).write_bytes(payload)
-    Path(sys.argv[1]).write_text(json.dumps({"key": key, "attributes": queries}))
+    Path(sys.argv[1]).write_text(json.dumps({"key": key, "attributes": queries, "task": bundle.by_code["task-0"].number}))
 
 
 def _task(number: int, drawn: random.Random) -> Task:

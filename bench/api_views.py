@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+import uuid
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.dbsvr.db_interface import db_interface
 from apps.tasks.api.shapes import TaskSerializer
-from bench.api_facts import PAYLOAD_VARIABLE
+from bench.api_facts import FIRST_UID, PAYLOAD_VARIABLE, THREADS_ALONE
+from bench.together import run_together
+from workers.protocol import Change
 
 
 @lru_cache(maxsize=1)
@@ -60,4 +65,21 @@ class WithSerializer(APIView):
         return Response(UserTasks(_value()).data)
 
 
-urlpatterns = [path("bare", bare), path("bare-async", bare_async), path("drf", WithSerializer.as_view())]
+def alone(request: HttpRequest) -> HttpResponse:
+    """What DbInterface alone does from this very process: so many writes, by THREADS_ALONE threads, in `for_s` seconds."""
+    for_s = float(request.GET["for_s"])
+    written = [0] * THREADS_ALONE
+
+    def write(place: int) -> None:
+        until = time.monotonic() + for_s
+        change = Change(task=int(request.GET["task"]), period="once", op="add", value=1, target=10**6, points=0, revision=1)
+        while time.monotonic() < until:
+            db_interface().finish(FIRST_UID + place, "none", uuid.uuid4().hex, [change])
+            written[place] += 1
+
+    began = time.monotonic()
+    run_together(write, THREADS_ALONE)
+    return HttpResponse(f"{sum(written) / (time.monotonic() - began):.1f}", headers={"Content-Type": "text/plain"})
+
+
+urlpatterns = [path("alone", alone), path("bare", bare), path("bare-async", bare_async), path("drf", WithSerializer.as_view())]

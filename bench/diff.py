@@ -81,8 +81,9 @@ def _pass(both: Both) -> tuple[float, list[str]]:
     after: Key = OPEN_END
     rows = FIRST_ROWS
     while True:
-        chunk = comparison.compare_chunk(after, rows)
-        found += [encode_key(each.key) for each in chunk.differing]
+        chunk = comparison.scan_chunk(after, rows)
+        if chunk.suspects:
+            found += [encode_key(each.key) for each in comparison.settle(chunk.suspects).differing]
         after = chunk.up_to
         rows = next_rows(rows, chunk.took_s, BUDGET_S)
         if after == OPEN_END:

@@ -51,7 +51,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "apps.tasks.api.front.ApiFront",  # answers the API by itself: what follows is for pages
+    "apps.tasks.api.entrance.ApiEntrance",  # answers the API by itself: what follows is for pages
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "tasksys_site.content_security.ContentSecurityPolicy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path, re_path
 
+from apps.dbsvr.diff.metrics import metrics as diff_metrics
 from apps.tasks.api.documentation import ApiDocumentation, ApiSchema
 from apps.tasks.api.views import no_such_endpoint
 from apps.tasks.people.views import change_own_password, choose_language, operator_settings
@@ -13,6 +14,7 @@ from tasksys_site.pages import favicon, healthz, home
 urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
+    path("metrics/diff", diff_metrics, name="diff-metrics"),
     path("favicon.ico", favicon),
     path("admin/tasks/", include("apps.tasks.screens.more_urls")),
     path("admin/tasks/", include("apps.tasks.screens.edit_urls")),

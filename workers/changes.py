@@ -64,7 +64,8 @@ def apply_changes(
     if event.counted is not None:
         event.counted.settle()
     user.points = event.points
-    user.grants += event.grants
+    # All of one event carry the total after it: whichever of them is taken for the newest says the same.
+    user.grants += [it._replace(total=event.points) for it in event.grants] if len(event.grants) > 1 else event.grants
     user.member_bytes += event.member_bytes
     user.tasks.update(records)
     user.touched.update(records)

@@ -28,7 +28,6 @@ _HUGE_ARRAY = re.compile(rb"\n[*%~>]\d{5}")
 _LINE_END = b"\n"
 _ONLY_BYTES = {bytes}
 _CARRY = 8
-READ = b"TASK.GET"
 LARGE = 64 * 1024
 """Answers from this size on are written by themselves."""
 
@@ -84,16 +83,11 @@ class Client(asyncio.Protocol):
             return
         self._unfinished_bytes += len(data)
         now = time.monotonic()
-        requests: list[object] = []
         try:
             reader.feed(data)
-            try:
-                while (request := reader.gets()) is not False:
-                    requests.append(request)
-            finally:
-                if requests:
-                    self._unfinished_bytes = 0
-                    self._obey_all(requests, now)
+            while (request := reader.gets()) is not False:
+                self._unfinished_bytes = 0
+                self._obey(request, now)
         except hiredis.ProtocolError:
             self._refuse(b"-ERR Protocol error: a request is a RESP array of bulk strings\r\n")
             return
@@ -105,41 +99,16 @@ class Client(asyncio.Protocol):
         if len(self.pending) > MAX_PENDING:
             self.cut(f"more than {MAX_PENDING} requests without having read an answer")
 
-    def _obey_all(self, requests: list[object], now: float) -> None:
-        """In their order. Reads that follow each other in one packet travel together, as if they were one TASK.MGET."""
-        reads: list[list[bytes]] = []
-        for request in requests:
-            if not isinstance(request, list) or set(map(type, request)) != _ONLY_BYTES:
-                self._read_all(reads, now)
-                raise hiredis.ProtocolError("not an array of bulk strings")
-            if request[0] == READ and len(requests) > 1:
-                reads.append(request)
-                continue
-            reads = self._read_all(reads, now)
-            self._obey(request, now)
-        self._read_all(reads, now)
-
-    def _read_all(self, reads: list[list[bytes]], now: float) -> list[list[bytes]]:
-        """None are left."""
-        if len(reads) == 1 or not self.is_authenticated:
-            for request in reads:
-                self._obey(request, now)
-        elif reads and not self._leaving:
-            self._commands.read_all(self, reads, now)
-        return []
-
-    def _obey(self, request: list[bytes], now: float) -> None:
+    def _obey(self, request: object, now: float) -> None:
         if self._leaving:
             return
+        if not isinstance(request, list) or set(map(type, request)) != _ONLY_BYTES:
+            raise hiredis.ProtocolError("not an array of bulk strings")
         try:
             self._commands.obey(self, request, now)
         except DBSvrError as error:
-            self.refuse(error)
-
-    def refuse(self, error: DBSvrError) -> None:
-        """Answer a request, whose turn it is to be accepted, with an error."""
-        self._commands.count_error(error.code)
-        self.pending.append(f"-{error.code} {' '.join(str(error).split())}\r\n".encode())
+            self._commands.count_error(error.code)
+            self.pending.append(f"-{error.code} {' '.join(str(error).split())}\r\n".encode())
 
     def flush(self) -> None:
         """Write out the replies whose turn has come."""

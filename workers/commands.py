@@ -20,7 +20,6 @@ from workers.mirror import decode_part
 from workers.protocol import (
     MAX_BATCH_UIDS,
     BadArgument,
-    DBSvrError,
     NotAuthenticated,
     parse_changes,
     parse_event_id,
@@ -29,7 +28,7 @@ from workers.protocol import (
     parse_repair,
     parse_uid,
 )
-from workers.requests import CLEAR, FINISH, Apart, Gather, Later
+from workers.requests import CLEAR, FINISH, Gather
 
 Words: TypeAlias = "list[bytes]"
 Command: TypeAlias = Callable[["Commands", Client, Words, float], None]
@@ -95,34 +94,12 @@ class Commands:
             return
         command(self, client, words, now)
 
-    def read_all(self, client: Client, reads: list[Words], now: float) -> None:
-        """TASK.GETs that came in one packet; each has an answer of its own."""
-        by_node: dict[str, tuple[list[int], list[Later]]] = {}
-        for words in reads:
-            try:
-                uid, node = self._read_of(words)
-            except DBSvrError as error:
-                client.refuse(error)
-                continue
-            answer = Later(client)
-            client.pending.append(answer)
-            uids, answers = by_node.setdefault(node, ([], []))
-            uids.append(uid)
-            answers.append(answer)
-        for node, (uids, answers) in by_node.items():
-            self._dispatch.accept_reads(client, uids, node, now, Apart(answers))
-
-    @staticmethod
-    def _read_of(words: Words) -> tuple[int, str]:
-        if len(words) != 3:
-            raise BadArgument("usage: TASK.GET uid node")
-        return parse_uid(words[1]), parse_node(words[2])
-
     # -- the task commands
 
     def _get(self, client: Client, words: Words, now: float) -> None:
-        uid, node = self._read_of(words)
-        self._dispatch.accept_read(client, uid, node, now)
+        if len(words) != 3:
+            raise BadArgument("usage: TASK.GET uid node")
+        self._dispatch.accept_read(client, parse_uid(words[1]), parse_node(words[2]), now)
 
     def _mget(self, client: Client, words: Words, now: float) -> None:
         if not 3 <= len(words) <= 2 + MAX_BATCH_UIDS:

@@ -15,7 +15,7 @@ from MySQLdb.constants import CLIENT
 
 from tasksys_site.configuration import Account, Databases
 
-DEADLOCK, LOCK_WAIT = 1213, 1205
+DEADLOCK, LOCK_WAIT, STATEMENT_TIME = 1213, 1205, 1969
 DUPLICATE_KEY = 1062
 NO_SUCH_TABLE = 1146
 ACCESS_DENIED = (1044, 1045, 1142, 1227, 1698)
@@ -39,7 +39,7 @@ class DatabaseUnfit(Exception):
 
 
 class TryAgain(Exception):
-    """A deadlock or a lock wait: the transaction was rolled back, nothing happened."""
+    """A deadlock, or a wait that was too long: nothing happened once the transaction is rolled back."""
 
 
 class NoRoom(Exception):
@@ -205,7 +205,7 @@ def _text(error: MySQLdb.Error) -> str:
 
 def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
     number, sentence = _number(error), f"{endpoint}: {_text(error)}"
-    if number in (DEADLOCK, LOCK_WAIT):
+    if number in (DEADLOCK, LOCK_WAIT, STATEMENT_TIME):
         return TryAgain(sentence)
     if number in READ_ONLY:
         return DatabaseUnfit(f"{sentence}: it is no master any more")

@@ -51,7 +51,7 @@ from workers.protocol import BadArgument, MasterDown, OldRules, Overloaded, Time
 from workers.purges import Purges
 from workers.queues import QueueGone
 from workers.replies import Replies
-from workers.requests import CLEAR, FINISH, READ, Apart, Gather, Request
+from workers.requests import CLEAR, FINISH, READ, Apart, Gather, Later, Request
 from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.takeovers import Takeovers
@@ -118,7 +118,8 @@ class Dispatch:
         self.holds = FrontHolds(self.servers, self._links, log)
         self._unwelcomed: WorkerLink | None = None
         self._began_at = time.monotonic()
-        # What this turn of the event loop leaves for its end: writes for the master's worker, and reads in the replicas' lane.
+        # What this turn of the event loop leaves for its end: reads, by node; writes for the master's worker; reads in the replicas' lane.
+        self._arrived: dict[str, tuple[list[int], list[Later]]] = {}
         self._to_hand_over: dict[int, Request] = {}
         self._replica_lane_was_fed = False
         self._clears: dict[tuple[int, str], Request] = {}
@@ -129,31 +130,38 @@ class Dispatch:
     # -- from clients
 
     def accept_read(self, client: Client, uid: int, node: str, now: float) -> None:
-        """A read by itself. `node` may keep a copy."""
-        request = self._new_request(READ, [uid], client, node, now)
-        client.pending.append(request)
-        self._begin_read(request, now)
+        """A read by itself. It sets out when this turn ends, with all others that go the same way. `node` may keep a copy."""
+        answer = Later(client)
+        client.pending.append(answer)
+        uids, answers = self._arrived.get(node) or self._arrived.setdefault(node, ([], []))
+        uids.append(uid)
+        answers.append(answer)
+        self._links.end_turn_soon()
 
     def accept_reads(self, client: Client, uids: Sequence[int], node: str, now: float, gather: Gather | Apart) -> None:
-        """Reads that came together. Those that go the same way travel together, too."""
+        """Reads that came together."""
+        self._begin_reads(uids, [client] * len(uids), node, now, gather)
+
+    def _begin_reads(self, uids: Sequence[int], clients: Sequence[Client], node: str, now: float, gather: Gather | Apart) -> None:
+        """Those that go the same way travel together."""
         room = self._settings.backlog - self._users_waiting
         alike: dict[tuple[str | None, bool], list[tuple[int, int, int]]] = {}
-        alone: list[tuple[int, int]] = []
-        for place, uid in enumerate(uids):
+        alone: list[tuple[int, int, Client]] = []
+        for place, (uid, client) in enumerate(zip(uids, clients, strict=True)):
             if place >= room or (client.writes and uid in client.writes):
-                alone.append((place, uid))
+                alone.append((place, uid, client))
             else:
                 reason, waits, stamp = self._way(uid, now)
                 alike.setdefault((reason, waits), []).append((place, uid, stamp))
         for (reason, waits), reads in alike.items():
             for start in range(0, len(reads), self._group_size):
                 places, group, stamps = zip(*reads[start : start + self._group_size], strict=True)
-                request = self._new_request(READ, group, client, node, now)
+                request = self._new_request(READ, group, clients[places[0]], node, now)
                 request.gather, request.places = gather, places
                 self.table[request.request_id] = request
                 self._users_waiting += len(group)
                 self._set_out(request, (reason, waits, max(stamps)), now)
-        for place, uid in alone:
+        for place, uid, client in alone:
             request = self._new_request(READ, [uid], client, node, now)
             request.gather, request.places = gather, [place]
             self._begin_read(request, now)
@@ -304,6 +312,12 @@ class Dispatch:
 
     def _end_turn(self) -> None:
         """Before the workers are woken: what is cheaper once for all requests of a turn."""
+        if self._arrived:
+            arrived, self._arrived = self._arrived, {}
+            now = time.monotonic()
+            for node, (uids, answers) in arrived.items():
+                self._begin_reads(uids, [answer.client for answer in answers], node, now, Apart(answers))
+            self._replies.flush()
         was_fed, self._replica_lane_was_fed = self._replica_lane_was_fed, False
         try:
             if self._to_hand_over:

@@ -12,7 +12,7 @@ BACK = "~back"
 
 
 class Grant(NamedTuple):
-    """One row of grant_outbox, before it has gone anywhere. `total`: the user's points after it."""
+    """One row of grant_outbox, before it has gone anywhere. `total`: the user's points after the event."""
 
     grant_id: str
     uid: int

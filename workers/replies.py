@@ -25,10 +25,10 @@ class Replies:
         """The request is answered, each of its users by his reply; `flush` writes it when its turn on its connection has come."""
         request.answered = True
         if request.gather is not None:
-            request.gather.put(request.places, replies)
+            self._touched.update(request.gather.put(request.places, replies))
         else:
             (request.reply,) = replies
-        self._touched.add(request.client)
+            self._touched.add(request.client)
 
     def give_snapshots(self, request: Request, bodies: list[bytes], served_by: str, reason: str | None, unstorable: Set[int]) -> None:
         """`bodies`: the open snapshots of its users."""

@@ -4,8 +4,8 @@ A lane is a bounded share of a kernel queue with a line behind it: long kernel q
 here. Every ticket ends in one way: answered, handed back, or reported expired; a worker that dies with tickets in its hands
 is the reason why `sent` remembers them.
 
-Reads that came together (in a TASK.MGET, or pipelined) and go the same way are one request, a *group*: one ticket, one answer. Whatever
-counts, counts users.
+Reads that came in one turn of the event loop (a TASK.MGET's, and those of all clients) and go the same way are one request, a *group*: one
+ticket, one answer from the worker. Whatever counts, counts users.
 """
 
 from __future__ import annotations
@@ -35,13 +35,16 @@ class Gather:
         self._parts: list[bytes] = [b""] * size
         self._missing = size
 
-    def put(self, places: Sequence[int], replies: Iterable[bytes]) -> None:
+    def put(self, places: Sequence[int], replies: Iterable[bytes]) -> Sequence[Client]:
+        """Whose replies have come with these."""
         parts = self._parts
         for place, reply in zip(places, replies, strict=True):
             parts[place] = reply
         self._missing -= len(places)
-        if not self._missing:
-            self.reply = b"*%d\r\n%b" % (len(parts), b"".join(parts))
+        if self._missing:
+            return ()
+        self.reply = b"*%d\r\n%b" % (len(parts), b"".join(parts))
+        return (self.client,)
 
 
 class Later:
@@ -62,10 +65,12 @@ class Apart:
     def __init__(self, answers: Sequence[Later]) -> None:
         self._answers = answers
 
-    def put(self, places: Sequence[int], replies: Iterable[bytes]) -> None:
+    def put(self, places: Sequence[int], replies: Iterable[bytes]) -> Sequence[Client]:
+        """Whose replies have come with these."""
         answers = self._answers
         for place, reply in zip(places, replies, strict=True):
             answers[place].reply = reply
+        return [answers[place].client for place in places]
 
 
 class Request:

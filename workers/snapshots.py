@@ -47,7 +47,8 @@ def user_snapshot(user: User, generation: int) -> bytes:
     tasks = ",".join(
         [
             f'{{"task":{task},"period":"{period}","progress":{record.progress},"state":"{record.state}",'
-            f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}{_granted(record.granted)}}}'
+            f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}'
+            + (f',"granted":{record.granted}}}' if record.granted else "}")
             for (task, period), record in sorted(user.tasks.items())
         ]
     )
@@ -73,10 +74,6 @@ def write_answer(applied: bool, results: bytes, base_version: int, snapshot: byt
         _WRITTEN,
         b",".join([b'"%b"' % node.encode() for node in purge]),
     )
-
-
-def _granted(number: int) -> str:
-    return f',"granted":{number}' if number else ""
 
 
 def _number(number: int | None) -> int | str:

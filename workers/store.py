@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
+from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
@@ -192,7 +193,7 @@ def begin(connection: Connection) -> None:
     connection.execute("BEGIN")
 
 
-def lock_quotas(connection: Connection, keys: Collection[QuotaKey], patience_s: int) -> dict[QuotaKey, int]:
+def lock_quotas(connection: Connection, keys: Collection[QuotaKey], patience_s: float) -> dict[QuotaKey, int]:
     """What is used of each of these, and nobody else may change it until this transaction ends.
 
     The only rows that DBSvrs share. All take them in the order of their keys, and then nothing but what is their own, so none waits for
@@ -202,7 +203,9 @@ def lock_quotas(connection: Connection, keys: Collection[QuotaKey], patience_s: 
     Raises TryAgain when that takes longer than `patience_s`.
     """
     places = [(task, connection.quote(key)) for task, key in sorted(keys)]
-    patience = b"SET STATEMENT innodb_lock_wait_timeout = %d FOR " % patience_s if connection.is_mariadb else b""
+    patience = b""
+    if connection.is_mariadb:  # a lock wait is counted in whole seconds, a statement's time is not
+        patience = b"SET STATEMENT innodb_lock_wait_timeout = %d, max_statement_time = %.3f FOR " % (ceil(patience_s), patience_s)
     locking = b"INSERT INTO task_quota (task_id, period_key, used) VALUES %b ON DUPLICATE KEY UPDATE used = used" % b",".join(
         [b"(%d,%b,0)" % place for place in places]
     )

@@ -92,10 +92,11 @@ class WorkerLinks:
     """The link of each server, and who is to be woken at the end of this turn of the event loop."""
 
     def __init__(self, before_waking: Callable[[], None]) -> None:
-        """`before_waking` is called at the end of each turn in which somebody is to be woken; it may add to them."""
+        """`before_waking` is called at the end of each turn in which somebody is to be woken, or that was asked for; it may add to them."""
         self._before_waking = before_waking
         self._links: dict[str, WorkerLink] = {}
         self._to_wake: set[str] = set()
+        self._turn_will_end = False
 
     def get(self, server: str) -> WorkerLink | None:
         return self._links.get(server)
@@ -115,15 +116,20 @@ class WorkerLinks:
 
     def wake(self, server: str) -> None:
         """Once for everything that is queued in this turn: a wake-up costs more than a ticket."""
-        if not self._to_wake:
-            asyncio.get_running_loop().call_soon(self._wake_now)
         self._to_wake.add(server)
+        self.end_turn_soon()
 
-    def _wake_now(self) -> None:
+    def end_turn_soon(self) -> None:
+        if not self._turn_will_end:
+            self._turn_will_end = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
         try:
             self._before_waking()
         finally:
             to_wake, self._to_wake = self._to_wake, set()
+            self._turn_will_end = False
         for server in to_wake:
             link = self._links.get(server)
             if link is not None:

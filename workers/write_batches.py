@@ -30,8 +30,9 @@ TRIES = 3
 LOCKED_RETRY_S = 0.02
 TRAFFIC_AGAIN_S = 10.0
 """After its table was not there, or locked."""
-QUOTA_PATIENCE_S = 1
-"""Another DBSvr holds quotas while it commits. Who has waited so long in vain asks without waiting, until he has had them again."""
+QUOTA_PATIENCE_S = 0.3
+"""Another DBSvr holds quotas while it commits. Who has waited so long in vain asks without waiting, until he has had them again.
+Shorter than a tick may stand still before the other DBSvr takes over (`takeover_after_ms`)."""
 KEPT_ALIVE_EVERY_S = 0.5
 """The server ends a transaction that idles for too long; the open one may have to wait for a slow disk."""
 
@@ -71,7 +72,7 @@ class WriteBatches:
         """For users with a write in the COMMIT."""
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
-        self._quota_patience_s = QUOTA_PATIENCE_S
+        self._quota_patience_s: float = QUOTA_PATIENCE_S
         for each in self._connections:
             store.wait_for_no_row(each)
 

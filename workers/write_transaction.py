@@ -97,7 +97,7 @@ class WriteTransaction:
         self._are_new &= are_new
         self._take(due, begins)
 
-    def finish(self, patience_s: int) -> None:
+    def finish(self, patience_s: float) -> None:
         """Apply those that wait for quotas, once these are locked. Nothing may be added after it: the tick is next.
 
         Raises QuotasLocked when that takes longer than `patience_s`; else as `add`.

@@ -23,9 +23,12 @@ from apps.tasks.screens.task_list import TaskAdmin
 admin.site.register(Task, TaskAdmin)
 
 
+LIMIT_FIELDS = ("requests_per_s", "burst")
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
-    list_display = ("name", "shown_prefix", "shown_scopes", "shown_state", "shown_created_at", "last_used_on")
+    list_display = ("name", "shown_prefix", "shown_scopes", "shown_limit", "shown_state", "shown_created_at", "last_used_on")
     search_fields = ("name", "prefix")
     actions = ("revoke",)
     actions_detail = ("revoke_this",)
@@ -42,6 +45,10 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
     def shown_state(self, key: ApiKey) -> tuple[str, Any]:
         return ("valid", _("valid")) if key.revoked_at is None else ("revoked", _("revoked"))
 
+    @display(description=_("requests a second"), ordering="requests_per_s")
+    def shown_limit(self, key: ApiKey) -> str:
+        return "–" if key.requests_per_s is None else str(key.requests_per_s)
+
     @display(description=_("created at"), ordering="created_at")
     def shown_created_at(self, key: ApiKey) -> str:
         return say_moment(key.created_at)
@@ -55,12 +62,21 @@ class ApiKeyAdmin(ModelAdmin):  # type: ignore[misc]
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         if obj is None:
-            return ("name", "scopes")
-        return ("name", "shown_prefix", "shown_scopes", "shown_state", "shown_created_at", "shown_revoked_at", "last_used_on")
+            return ("name", "scopes", *LIMIT_FIELDS)
+        return (
+            "name",
+            *LIMIT_FIELDS,
+            "shown_prefix",
+            "shown_scopes",
+            "shown_state",
+            "shown_created_at",
+            "shown_revoked_at",
+            "last_used_on",
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """A key's rights never change: who needs others gets another key."""
-        return () if obj is None else self.get_fields(request, obj)[1:]
+        """A key's rights never change: who needs others gets another key. How often it may ask does."""
+        return () if obj is None else self.get_fields(request, obj)[1 + len(LIMIT_FIELDS) :]
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         if change:

@@ -37,4 +37,4 @@ class NewApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = ApiKey
-        fields = ("name", "scopes")
+        fields = ("name", "scopes", "requests_per_s", "burst")

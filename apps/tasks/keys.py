@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.tasks.change_signals import KEYS
+from apps.tasks.limits import Limit
 from apps.tasks.models import ApiKey
 from apps.tasks.scopes import SCOPES, unknown_scopes
 from apps.tasks.watch import Held, NotKnownYet, watch
@@ -35,6 +36,8 @@ class KnownKey:
     number: int
     name: str
     scopes: frozenset[str]
+    limit: Limit | None = None
+    """None: it may ask as often as it likes."""
 
     is_authenticated = True  # what Django REST framework asks of a user
 
@@ -53,13 +56,15 @@ def digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def create_api_key(name: str, scopes: Iterable[str]) -> tuple[ApiKey, str]:
+def create_api_key(name: str, scopes: Iterable[str], requests_per_s: int | None = None, burst: int | None = None) -> tuple[ApiKey, str]:
     """A new key and its text, which is shown now or never. Raises ValueError for an unknown or no scope."""
     wanted = list(dict.fromkeys(scopes))
     if not wanted or unknown_scopes(wanted):
         raise ValueError(f"scopes must be some of {', '.join(SCOPES)}, not {', '.join(wanted) or 'none'}")
     text = new_key_text()
-    key = ApiKey.objects.create(name=name, prefix=prefix_of(text), sha256=digest(text), scopes=wanted)
+    key = ApiKey.objects.create(
+        name=name, prefix=prefix_of(text), sha256=digest(text), scopes=wanted, requests_per_s=requests_per_s, burst=burst
+    )
     return key, text
 
 
@@ -85,8 +90,11 @@ def recognise(text: str) -> KnownKey | None:
 
 
 def _load_keys() -> Mapping[str, KnownKey]:
-    rows = ApiKey.objects.filter(revoked_at__isnull=True).values_list("sha256", "id", "name", "scopes")
-    return {sha256: KnownKey(number, name, frozenset(scopes)) for sha256, number, name, scopes in rows}
+    rows = ApiKey.objects.filter(revoked_at__isnull=True).values_list("sha256", "id", "name", "scopes", "requests_per_s", "burst")
+    return {
+        sha256: KnownKey(number, name, frozenset(scopes), Limit(per_s, burst or per_s) if per_s else None)
+        for sha256, number, name, scopes, per_s, burst in rows
+    }
 
 
 class _UsedKeys:

@@ -7,6 +7,7 @@ process, and none while no live task has a cap that all users share.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
@@ -104,4 +105,6 @@ watch.register_chore(quota_look.look)
 
 def quotas() -> Quotas | None:
     """What is used of caps, as `evaluate` takes it; None: unknown."""
+    if watch.pid != os.getpid():
+        watch.start()
     return quota_look.known()

@@ -125,6 +125,8 @@ def demonstrate(stack: LocalStack, supervisord: Supervisord, seconds: int, stall
     print(f"and {CALLERS} logic servers with about {CALLS_PER_S} calls/s through the API.")
     print(f"From second {stall_at} to {stall_at + stall_s} the replica {name} stands still.\n")
     print(f"Watch    {stack.web_address}/console/")
+    if "points" in stack.references:
+        print(f"points   {stack.web_address}/admin/tasks/points/ shows how what users earn reaches the reference points system")
     print("before   nearly all reads are served by the replica; its lag is milliseconds")
     print("stalled  lag rises; users who wrote since are read from the master, so nobody reads anything old")
     print("after    the replica catches up and takes its reads back\n")

@@ -207,7 +207,7 @@ class LocalStack:
         # Each thread waits for one node at most; a frozen node must not take the threads of the others.
         purge = [*celery, "worker", "-Q", "purge", "-n", "purge@%h", "--pool", "threads", "--concurrency", "8", "--loglevel", "INFO"]
         # Each thread waits for the points system, which may take its time.
-        points = [*celery, "worker", "-Q", "points", "-n", "points@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
+        points = [*celery, "worker", "-Q", "points", "-n", "points@%h", "--pool", "threads", "--concurrency", "4", "--loglevel", "INFO"]
         # Two replicas at a time; a chunk must not keep the samples waiting.
         diff = [*celery, "worker", "-Q", "diff", "-n", "diff@%h", "--pool", "threads", "--concurrency", "2", "--loglevel", "INFO"]
         beat = [*celery, "beat", "--loglevel", "INFO", "--schedule", str(self.var / "run" / "celerybeat"), "--pidfile="]

@@ -28,6 +28,7 @@ def test_every_error_of_the_wire_has_its_answer(error: type[protocol.DBSvrError]
         "NOTOWNER": (503, "no_owner"),
         "UNREACHABLE": (503, "unreachable"),
         "TIMEOUT": (504, "timeout"),
+        "OLDRULES": (503, "not_ready"),
         "UNSEEN": (503, "not_ready"),
         "DAMAGED": (503, "not_ready"),
     }.get(error.code, (502, "dbsvr_fault"))

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
-from apps.tasks.config.documents import Caps, Claim, Condition, EventType, Feed, Period, Task
+from apps.tasks.config.documents import Attribute, Caps, Claim, Condition, EventType, Feed, Period, Task
 from tests.api.conftest import Caller
 from tests.stack import published
 from tests.stack.waiting import eventually
@@ -91,12 +92,14 @@ def test_the_filter_looks_at_the_events_own_attributes(publish: Publish, tell: T
     assert tell("e2", attributes={"mode": "ranked"})[1]["tasks"][0]["progress"] == 1
 
 
-def test_conditions_look_at_the_users_profile(publish: Publish, tell: Tell) -> None:
-    publish({"conditions": ((Condition(attribute="nobody-knows", operator="=", value=1),),), "period": Period(kind="daily")})
+def test_conditions_look_at_the_user_not_at_the_event(publish: Publish, tell: Tell, uid: int) -> None:
+    level = f"level_{uid}"
+    published.publish_tasks(Attribute(name=level, type="number", source="request"))
+    publish({"conditions": ((Condition(attribute=level, operator=">=", value=30),),)})
 
-    _status, body = tell("e1", profile={"nobody-knows": 1})
-
-    assert body["not_counted"][0]["reasons"][0]["code"] == "attribute_unknown", "it is not registered"
+    assert tell("e1", attributes={level: 30})[1]["not_counted"][0]["reasons"][0]["code"] == "attribute_unknown"
+    assert tell("e2", profile={level: 29})[1]["not_counted"][0]["reasons"][0]["code"] == "condition_unmet"
+    assert tell("e3", profile={level: 30})[1]["tasks"][0]["progress"] == 1
 
 
 def test_an_event_that_feeds_nothing_is_not_written(publish: Publish, tell: Tell) -> None:
@@ -403,6 +406,28 @@ def test_each_item_of_a_batch_has_its_own_result(publish: Publish, api: Caller, 
         7: (uid + 10**14, True, 1),
     }
     assert api.tasks(uid)[1]["version"] == 2
+
+
+def test_what_feeds_something_is_done_also_when_nobody_can_say_which_events_were_here_before(
+    publish: Publish, api: Caller, uid: int, event_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from apps.tasks.services import batches
+
+    def refuse(asked: object) -> set[tuple[int, str]]:
+        raise OperationalError("the database is away")
+
+    publish({"mode": "distinct", "distinct_by": "rival"})
+    good = {"uid": uid, "event_id": "e1", "type": event_type, "attributes": {"rival": "anna"}}
+    monkeypatch.setattr(batches, "known_events", refuse)
+
+    found = api.call("POST", "/api/v1/events:batch", {"items": [good, {**good, "event_id": "e2", "attributes": {}}]})[1]["items"]
+
+    assert found[0]["result"]["applied"]
+    assert (found[1]["problem"]["code"], found[1]["problem"]["retryable"], found[1]["problem"]["outcome_unknown"]) == (
+        "master_down",
+        True,
+        False,
+    )
 
 
 def test_a_batch_of_five_hundred_users_is_one_call(publish: Publish, api: Caller, uid: int, event_type: str) -> None:

@@ -120,16 +120,17 @@ def without_followers() -> None:
     """A read does not wait for the write that was sent before it on the same connection."""
     from workers.dispatch import Dispatch
 
-    def overtaking(accept: Callable[..., None]) -> Callable[..., None]:
-        def accept_now(self: Any, client: Any, *rest: Any) -> None:
-            writes, client.writes = client.writes, {}
-            accept(self, client, *rest)
-            client.writes = writes
+    begin_reads = Dispatch._begin_reads
 
-        return accept_now
+    def overtaking(self: Any, uids: Any, clients: Any, *rest: Any) -> None:
+        writes = {client: client.writes for client in clients}
+        for client in writes:
+            client.writes = {}
+        begin_reads(self, uids, clients, *rest)
+        for client, each in writes.items():
+            client.writes = each
 
-    Dispatch.accept_read = overtaking(Dispatch.accept_read)  # type: ignore[method-assign]
-    Dispatch.accept_reads = overtaking(Dispatch.accept_reads)  # type: ignore[method-assign]
+    Dispatch._begin_reads = overtaking  # type: ignore[method-assign]
 
 
 def forgets_undecided() -> None:

@@ -15,12 +15,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import MySQLdb
+import redis
 import sysv_ipc
 
 from deploy.local.private_stack import PrivateDBSvr, PrivateStack, StackProcess
 from tests.consistency.clients import FIRST_UID
 from tests.stack.api_stack import ApiStack
 from tests.stack.locks import HeldLock
+from tests.stack.waiting import eventually
 from workers.process import Exit
 
 Fault = Callable[[PrivateStack, random.Random, threading.Event], None]
@@ -63,6 +65,24 @@ def freeze_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threa
 
 def term_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
     term_process(rnd.choice(list(stack.replica_workers.values())))
+
+
+def hold_replica(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
+    """An operator says that a replica is not to be used, and soon that it is."""
+    name = rnd.choice(list(stack.replicas))
+    tell(stack, "TASK.HOLD", name, "faults", "a fault of the test")
+    ending.wait(rnd.uniform(0.1, 1.5))
+    eventually(lambda: tell(stack, "TASK.RELEASE", name, "faults"), within_s=30, every_s=0.1)
+
+
+def tell(stack: PrivateStack, *words: str) -> bool:
+    """False when the front, or its master's worker, is not there to do it."""
+    try:
+        with stack.client() as client:
+            client.execute_command(*words)
+    except (redis.RedisError, OSError):
+        return False
+    return True
 
 
 def lock_user_rows(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
@@ -150,6 +170,7 @@ SPARING: tuple[Fault, ...] = (
     kill_replica_worker,
     freeze_replica_worker,
     term_replica_worker,
+    hold_replica,
     lock_user_rows,
 )
 PIPELINE: tuple[Fault, ...] = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from typing import Any
 
@@ -27,12 +28,14 @@ def no_fence() -> None:
 
 
 def without_quota_lock() -> None:
-    """What all users have used of a cap is looked at, and not held; the look is a while ago when it decides."""
+    """What all users have used of a cap is looked at, not held. The first look is old when it decides, b's so old that a has committed."""
     from workers import store
+
+    whiles = iter([1.5 if "b" in sys.argv else 0.5])
 
     def look(connection: Any, keys: Any, patience_s: int) -> dict[Any, int]:
         rows = connection.rows("SELECT task_id, period_key, used FROM task_quota")
-        time.sleep(0.3)
+        time.sleep(next(whiles, 0.0))
         return dict.fromkeys(keys, 0) | {(task, key): used for task, key, used in rows}
 
     store.lock_quotas = look

@@ -58,7 +58,7 @@ def test_the_same_event_50_times_in_parallel_counts_once_also_where_the_worker_i
 
     assert all(answer.results == answers[0].results for answer in answers)
     assert [(result.points, result.granted) for result in answers[0].results] == [(50, 1), (7, 1)]
-    assert grants_of(stack, uid) == [(f"{uid}:1:once:0", "1", "0", "50", "50"), (f"{uid}:2:once:1", "1", "1", "7", "57")]
+    assert grants_of(stack, uid) == [(f"{uid}:1:once:0", "1", "0", "50", "57"), (f"{uid}:2:once:1", "1", "1", "7", "57")]
     snapshot = client.get(uid)
     assert (snapshot.version, snapshot.points, [record.granted for record in snapshot.tasks]) == (1, 57, [1, 1])
 

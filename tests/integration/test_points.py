@@ -89,6 +89,22 @@ def test_grants_arrive_once_and_in_each_users_order(stack: PrivateStack, points:
     assert [version for (version,) in settled] == [1, 2, 3]
 
 
+def test_what_a_completion_earns_arrives_once_however_often_its_event_is_sent(
+    stack: PrivateStack, points: PointsSystem, uid: int, make_relay: Any
+) -> None:
+    change = '[{"task": 6, "period": "once", "op": "add", "value": 3, "target": 3, "points": 50}]'
+    relay = make_relay(points)
+
+    for _ in range(3):
+        with stack.client() as client:
+            client.execute_command("TASK.FINISH", uid, "node-1", f"event-{uid}", change)
+        relay.drain()
+
+    assert (points.balance(uid), points.grants_of(uid)) == (50, 1)
+    (row,) = stack.master.execute("SELECT grant_id, total, state FROM grant_outbox WHERE uid = %s", "tasksys_user", (uid,))
+    assert row == (f"{uid}:6:once:0", 50, 2)
+
+
 @pytest.mark.parametrize(
     ("faults", "seen"),
     [
@@ -350,11 +366,22 @@ def test_check_says_whether_the_relay_may_move_grants_on(stack: PrivateStack, po
 
 
 @pytest.fixture
+def relay_processes(stack: PrivateStack, points: PointsSystem) -> Iterator[list[StackProcess]]:
+    """Two, not started."""
+    command = [sys.executable, "-m", "tests.stack.relay_process"]
+    environment = {**stack.environment, **points.environment}
+    made = [StackProcess(f"relay-{number}", command, stack.directory / f"relay-{number}.log", environment) for number in (1, 2)]
+    yield made
+    for process in made:
+        process.kill()
+
+
+@pytest.fixture
 def workers(stack: PrivateStack, points: PointsSystem) -> Iterator[list[StackProcess]]:
-    """Two Celery workers of queue points, of which one is started, and beat, as in production."""
+    """Two Celery workers of queue points, and beat, as in production."""
     stack.environment.update(points.environment)
-    made = [stack.celery("points", concurrency=2), stack.celery("points", concurrency=2), stack.beat()]
-    for process in (made[0], made[2]):
+    made = [stack.celery("points", concurrency=4), stack.celery("points", concurrency=4), stack.beat()]
+    for process in made:
         process.start()
     yield made
     for process in made:
@@ -364,19 +391,21 @@ def workers(stack: PrivateStack, points: PointsSystem) -> Iterator[list[StackPro
 
 
 def test_a_relay_that_is_killed_while_it_sends_loses_nothing_and_repeats_nothing(
-    stack: PrivateStack, points: PointsSystem, uid: int, workers: list[StackProcess]
+    stack: PrivateStack, points: PointsSystem, uid: int, relay_processes: list[StackProcess]
 ) -> None:
+    killed, other = relay_processes
+    killed.start()
     users = range(uid, uid + 40)
     points.fail(slow_ms=300)
     write_grants(stack, [row for user in users for row in grant_rows(user, [1, 2])])
     eventually(lambda: states_of(stack, uid, users[-1]).get("sent", 0) > 3, within_s=DELIVERED_WITHIN_S * 3)
 
-    workers[0].kill()
+    killed.kill()
 
     assert states_of(stack, uid, users[-1])["sent"]
     points.fail()
     make_due(stack, uid, users[-1])  # instead of waiting for the lease's end
-    workers[1].start()
+    other.start()
     eventually(lambda: states_of(stack, uid, users[-1]) == {"confirmed": 80}, within_s=DELIVERED_WITHIN_S * 3)
     assert {(points.balance(user), points.grants_of(user)) for user in users} == {(3, 2)}
 
@@ -397,7 +426,6 @@ def test_after_five_minutes_of_faults_the_balance_equals_the_grants(
         {"errors": 0.1, "lost": 0.1, "garbled": 0.1, "twice": 0.1, "busy": 0.05, "hold_ms": 600},
         {},
     ]
-    workers[1].start()
     until = time.monotonic() + 300
     for turn in itertools.count():
         if time.monotonic() > until:

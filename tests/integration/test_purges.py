@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from apps.cachesync import purge_rows
 from apps.cachesync.center import Center
-from apps.cachesync.task_interface import TaskInterface
+from apps.cachesync.task_interface import TaskInterface, UserWrite
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import load
 from tests.stack.cache_nodes import (
@@ -27,7 +27,7 @@ from tests.stack.cache_nodes import (
     written,
 )
 from tests.stack.waiting import eventually
-from workers.protocol import Change, TimedOut
+from workers.protocol import Change, TimedOut, WriteAnswer
 
 ADD = [Change(task=1, period="once", op="add", value=1)]
 _uids = itertools.count(870_001)
@@ -153,6 +153,58 @@ def test_without_a_confirmation_and_without_a_row_there_is_no_answer_and_the_eve
 
 def _raise_operational_error() -> None:
     raise OperationalError("the database is away")
+
+
+def users_of(tasks: TaskInterface, own: str, count: int) -> list[int]:
+    """Users who belong on this node."""
+    return list(itertools.islice((uid for uid in _uids if own_and_other(tasks, uid)[0] == own), count))
+
+
+def test_many_writes_are_purged_for_everywhere_before_they_are_answered(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
+    own, other = own_and_other(tasks, uid)
+    users = users_of(tasks, own, 20) + users_of(tasks, other, 20)
+    for each in users:
+        put_copy(stack, NODES[0], each, 0)
+        put_copy(stack, NODES[1], each, 0)
+        leave_token(stack, own, each)
+
+    answers = tasks.finish_many([UserWrite(each, "e1", ADD) for each in users])
+
+    assert [answer.snapshot.uid for answer in answers if isinstance(answer, WriteAnswer)] == users
+    for each, answer in zip(users, answers, strict=True):
+        assert isinstance(answer, WriteAnswer)
+        home, away = own_and_other(tasks, each)
+        assert version_on(stack, home, each) == 1, "written through: it was the state before"
+        if away in answer.purge or "*" in answer.purge:
+            assert version_on(stack, away, each) is None
+    assert not has_token(stack, own, users[0])
+    stack.master.execute("DELETE FROM cache_purge WHERE uid IN %s", "tasksys_user", (tuple(users),))
+
+
+def test_writes_of_one_user_among_many_are_applied_in_their_order(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
+    sets = [[Change(task=1, period="once", op="set", value=value)] for value in (5, 9, 7)]
+
+    answers = tasks.finish_many([UserWrite(uid, f"e{place}", changes) for place, changes in enumerate(sets)])
+
+    assert [answer.snapshot.tasks[0].progress for answer in answers if isinstance(answer, WriteAnswer)] == [5, 9, 7]
+
+
+def test_among_many_writes_only_those_of_a_node_without_confirmation_and_row_have_no_answer(
+    stack: PrivateStack, tasks: TaskInterface, uid: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = own_and_other(tasks, uid)
+    theirs, others = users_of(tasks, own, 3), users_of(tasks, other, 3)
+    cut_off(tasks, own)
+    monkeypatch.setattr(purge_rows, "insert", lambda *it: _raise_operational_error())
+
+    answers = tasks.finish_many([UserWrite(each, "e1", ADD) for each in theirs + others])
+
+    assert [type(answer) for answer in answers] == [TimedOut] * 3 + [WriteAnswer] * 3
+    monkeypatch.undo()
+    assert [it.applied for it in tasks.finish_many([UserWrite(each, "e1", ADD) for each in theirs]) if isinstance(it, WriteAnswer)] == [
+        False
+    ] * 3
+    stack.master.execute("DELETE FROM cache_purge WHERE uid IN %s", "tasksys_user", (tuple(theirs + others),))
 
 
 def test_an_erased_user_has_no_copy_anywhere(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:

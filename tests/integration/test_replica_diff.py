@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from celery import current_app
+from django.test import Client
 
 from apps.dbsvr.diff import runs, service
 from apps.dbsvr.diff.models import (
@@ -24,7 +26,9 @@ from apps.dbsvr.diff.models import (
     Difference,
     DiffRun,
 )
+from apps.tasks.keys import create_api_key
 from deploy.local.private_stack import PrivateStack
+from tasksys_site.celery import DIFF_SCHEDULE
 from tasksys_site.configuration import load
 from tests.stack.diffing import SCHEMA, TrapTable, begin, compare, found_keys, is_accounted_for, on_replica_alone, wait_for, work
 from tests.stack.waiting import eventually
@@ -128,7 +132,7 @@ def test_a_range_and_a_sample_compare_what_they_say(traps: TrapTable) -> None:
     assert compared >= traps.rows
 
 
-def test_no_difference_is_seen_under_a_load_and_a_replica_five_seconds_late(traps: TrapTable) -> None:
+def test_no_difference_is_seen_while_rows_change_and_the_replica_is_late(traps: TrapTable) -> None:
     stack = traps.stack
     ended = threading.Event()
 
@@ -141,17 +145,58 @@ def test_no_difference_is_seen_under_a_load_and_a_replica_five_seconds_late(trap
             traps.change(f"DELETE FROM {{t}} WHERE uid = {(number * 7) % 3000} AND part = 'new'")
 
     writer = threading.Thread(target=write)
-    stack.replica.delay(5)
+    stack.replica.delay(2)
     try:
         writer.start()
-        outcomes = [(run.outcome, run.differences) for run in (traps.compare(chunk_rows=1500) for _ in range(2))]
+        run = traps.compare(chunk_rows=1500)
     finally:
         ended.set()
         writer.join()
         stack.replica.delay(0)
-    assert all(outcome != DIFFERENT and not differences for outcome, differences in outcomes), outcomes
+    assert (run.differences, run.keys_not_compared) == (0, 0), run.why
     wait_for(stack.master, stack.replica)
     assert traps.compare().outcome == EQUAL
+
+
+@pytest.mark.long
+def test_twenty_runs_under_a_full_write_load_and_five_seconds_of_lag_see_no_difference(django_on_stack: PrivateStack) -> None:
+    stack = django_on_stack
+    ended = threading.Event()
+    written = [0] * 4
+
+    def write(place: int) -> None:
+        changes = json.dumps([{"task": task, "period": "once", "op": "add", "value": 1, "target": 10**9} for task in (1, 2, 3)])
+        with stack.client(timeout_s=30) as client:
+            number = 0
+            while not ended.is_set():
+                pipe = client.pipeline(transaction=False)
+                for _ in range(16):
+                    number += 1
+                    uid = 3_000_000 + (number * 7919) % 2000
+                    pipe.execute_command("TASK.FINISH", uid, "node-1", f"load-{place}-{number}", changes)
+                written[place] += len(pipe.execute(raise_on_error=False))
+
+    writers = [threading.Thread(target=write, args=(place,)) for place in range(len(written))]
+    stack.replica.delay(5)
+    runs_made: list[DiffRun] = []
+    try:
+        for writer in writers:
+            writer.start()
+        began_at = time.monotonic()
+        for number in range(20):
+            table, last = (("user_task", ""), ("user_state", ""), ("applied_event", "3000100"))[number % 3]
+            runs_made.append(compare(f"{SCHEMA}.{table}", last=last, chunk_rows=20_000))
+        rate = sum(written) / (time.monotonic() - began_at)
+    finally:
+        ended.set()
+        for writer in writers:
+            writer.join()
+        stack.replica.delay(0)
+    print(f"{rate:.0f} writes/s; not decided: {[run.keys_not_compared for run in runs_made]}")
+    assert [run.differences for run in runs_made] == [0] * 20
+    assert {run.state for run in runs_made} == {ENDED}, [run.why for run in runs_made]
+    assert rate > 100
+    wait_for(stack.master, stack.replica)
 
 
 def test_what_cannot_be_compared_says_why_and_is_resumed_where_it_stood(traps: TrapTable) -> None:
@@ -266,3 +311,45 @@ def test_the_tables_of_both_schemas_are_offered_and_the_users_tables_are_equal(d
     outcomes = {table.name: compare(f"{table.schema}.{table.name}") for table in offered if table.in_schedule}
     assert {name: run.why for name, run in outcomes.items() if run.outcome != EQUAL} == {}
     assert OPEN not in {each.state for each in Difference.objects.exclude(table__startswith="traps_")}
+
+
+def test_prometheus_learns_how_many_rows_differ_and_how_long_ago_a_run_was_clean(traps: TrapTable) -> None:
+    traps.compare()
+    traps.break_replica("DELETE FROM {t} WHERE uid = 7")
+    traps.compare()
+    _key, text = create_api_key(f"prometheus {traps.name}", ["read"])
+
+    refused = Client().get("/metrics/diff")
+    answer = Client().get("/metrics/diff", headers={"Authorization": f"Api-Key {text}"})
+
+    assert (refused.status_code, refused["WWW-Authenticate"]) == (401, "Api-Key")
+    body = answer.content.decode()
+    labels = f'replica="r1",schema="{SCHEMA}",table="{traps.name}"'
+    assert f"tasksys_diff_differences{{{labels}}} 2.0" in body
+    assert f"tasksys_diff_clean_run_age_seconds{{{labels}}} " in body
+
+
+@pytest.mark.long
+def test_a_celery_worker_that_is_killed_in_a_chunk_leaves_a_run_that_the_next_one_ends(traps: TrapTable) -> None:
+    stack = traps.stack
+    first, second = stack.celery("diff", 2), stack.celery("diff", 2)
+    run = begin(f"{SCHEMA}.{traps.name}", chunk_rows=200)
+    stack.replica.freeze()  # in the midst of whatever the worker asks
+    try:
+        first.start()
+        eventually(lambda: DiffRun.objects.get(pk=run.pk).state == RUNNING, 60)
+        first.kill()
+    finally:
+        stack.replica.thaw()
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == (RUNNING, "")
+    second.start()
+    try:
+        DiffRun.objects.filter(pk=run.pk).update(lease_until="2020-01-01T00:00:00Z")
+        current_app.send_task(DIFF_SCHEDULE, ignore_result=True)
+        eventually(lambda: DiffRun.objects.get(pk=run.pk).state == ENDED, 60)
+    finally:
+        second.stop()
+    run.refresh_from_db()
+    assert (run.outcome, run.rows_compared) == (EQUAL, traps.rows)
+    assert is_accounted_for(run)

@@ -19,7 +19,7 @@ from workers.ownership import Ownership
 from workers.protocol import Change, WriteAnswer, decode_write_answer, encode
 from workers.timelines import Known
 from workers.traffic import Traffic
-from workers.write_batches import QUOTA_PATIENCE_S, WriteBatches
+from workers.write_batches import WriteBatches
 from workers.write_transaction import DueWrite
 
 CHANGES = b'[{"task":1,"period":"once","op":"add","value":1}]'
@@ -267,8 +267,12 @@ def test_a_write_for_which_a_cap_may_decide_comes_last_with_all_later_ones_of_it
     assert decode_write_answer(repeated.outcomes[0][2]).results == answers[2].results
 
 
-def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(batches: WriteBatches, connections: list[Connection]) -> None:
-    uid = 6_100_000_210
+def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(
+    batches: WriteBatches, connections: list[Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uid, patience_s = 6_100_000_210, 2.0
+    monkeypatch.setattr(batches, "_quota_patience_s", patience_s)
+    connections[2].execute("SET SESSION idle_transaction_timeout = 0")
     connections[2].execute("BEGIN")
     store.lock_quotas(connections[2], [(2, "total")], 0)
 
@@ -278,7 +282,7 @@ def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(batches: Writ
     began = time.monotonic()
     frames = committed(batches, [write(4, uid + 2, new_event_id()), capped(5, uid + 3, new_event_id())])
     assert answers_by_number(frames).keys() == {4}
-    assert time.monotonic() - began < QUOTA_PATIENCE_S, "who has waited once in vain does not hold up the others again"
+    assert time.monotonic() - began < patience_s, "who has waited once in vain does not hold up the others again"
 
     connections[2].execute("COMMIT")
     frames = []

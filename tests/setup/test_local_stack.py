@@ -132,6 +132,18 @@ def test_secrets_are_for_their_owner_only(running: Copy) -> None:
     assert {oct(path.stat().st_mode & 0o777) for path in secrets} == {"0o600"}
 
 
+def test_what_the_demo_users_earned_reaches_a_points_system_that_can_be_told_to_fail(running: Copy) -> None:
+    def reference(*order: str) -> str:
+        command = [".venv/bin/python", "-m", "deploy.local", "reference", "points", *order]
+        result = subprocess.run(command, cwd=running.folder, env=running.environment(), capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    assert wait_until(lambda: '"201"' in reference("show"), 60, every_s=0.5), reference("show")
+    assert 'points: {"slow_ms": 300}' in reference("slow", "--ms", "300")
+    assert "points: well" in reference("well")
+
+
 @pytest.mark.long
 def test_the_password_is_printed_once_and_the_data_is_kept(running: Copy) -> None:
     password = (running.folder / "var" / "secrets" / "operator").read_text().strip()

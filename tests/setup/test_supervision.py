@@ -67,5 +67,5 @@ def test_a_server_on_another_machine_is_refused_with_its_setting(configuration: 
 def test_every_port_has_a_setting_to_change(configuration: Configuration) -> None:
     stack = LocalStack(configuration)
 
-    assert {listener.port for listener in stack.listeners} == {7301, 7302, 7311, 7312, 7306, 7307, 7380, 7400, 7401, 7402, 7501}
+    assert {listener.port for listener in stack.listeners} == {7301, 7302, 7311, 7312, 7306, 7307, 7380, 7400, 7401, 7402, 7501, 7502}
     assert all(listener.setting and listener.variable.startswith("TASKSYS_") for listener in stack.listeners)

@@ -134,6 +134,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("distinct_by", {"kind": "counter", "mode": "distinct", "feeds": PLAY}, "distinct_by_missing"),
     ("feeds", {"kind": "counter", "mode": "distinct", "distinct_by": "rival"}, "distinct_without_feed"),
     ("distinct_by", {"kind": "counter", "mode": "distinct", "distinct_by": "friend", "feeds": PLAY}, "distinct_by_unknown"),
+    ("target", {"kind": "counter", "mode": "distinct", "distinct_by": "rival", "feeds": PLAY, "target": 1001}, "out_of_range"),
     ("late_window_s", {"late_window_s": -1}, "span_out_of_range"),
     ("late_window_s", {"late_window_s": 31 * 86_400}, "late_window"),
     ("claim/grace_s", {"claim": Claim(mode="by_claim", grace_s=-1)}, "span_out_of_range"),

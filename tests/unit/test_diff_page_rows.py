@@ -80,4 +80,4 @@ def test_a_stopped_run_says_why_and_can_go_on() -> None:
 def test_what_a_cancelled_run_has_found_stands() -> None:
     row = run_row(run(state=CANCELLED, outcome=DIFFERENT, differences=1), Stretches(0, 500, 500), "en")
 
-    assert sentence(row) == "different, cancelled, 50.0 % compared: 500 rows; 500 not, 1 row differs"
+    assert sentence(row) == "different, cancelled, 50.0 % compared: 500 rows; 500 not, 1 row differed"

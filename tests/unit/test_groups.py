@@ -1,4 +1,5 @@
-"""The reads of one TASK.MGET travel as groups: a front's dispatch with real queues, and workers whose words are made here."""
+"""The reads of one TASK.MGET, and those of one turn of the event loop, travel as groups: a front's dispatch with real queues, and
+workers whose words are made here."""
 
 from __future__ import annotations
 
@@ -98,6 +99,10 @@ class Front:
         client.connection_made(written)
         return client, written
 
+    def end_turn(self) -> None:
+        """What the event loop would call after all that has come."""
+        self.dispatch._end_turn()
+
     def written(self, uid: int, tick: int) -> None:
         """A write of this user has been acknowledged; no replica shows it yet."""
         client, _ = self.connect()
@@ -113,6 +118,10 @@ class Front:
 
 def mget(client: Client, *uids: int) -> None:
     send(client, b"TASK.MGET", NODE, *[b"%d" % uid for uid in uids])
+
+
+def get(client: Client, uid: int, node: bytes = NODE) -> None:
+    send(client, b"TASK.GET", b"%d" % uid, node)
 
 
 def finish(client: Client, uid: int) -> None:
@@ -166,6 +175,54 @@ def test_users_whom_a_replica_shows_travel_in_one_ticket_and_are_answered_in_ord
     reads = front.dispatch.counts
     assert (reads.reads_by_server["r1"], reads.reads_safe) == (4, 4)
     assert not front.dispatch.table
+
+
+def test_reads_of_all_clients_in_one_turn_travel_in_one_ticket_and_each_is_answered_on_his_connection(in_loop: MakeFront) -> None:
+    front = in_loop()
+    (one, first), (other, second) = front.connect(), front.connect()
+    get(one, 7)
+    get(other, 5)
+    get(one, 6)
+    get(other, 4, b"node-2")
+
+    assert front.groups(AT_HAND) == [], "not before the turn ends"
+    front.end_turn()
+    tickets = front.tickets(AT_HAND)
+    front.hear("r1", Reads(1, 100, [(ticket.request_id, bodies(ticket)) for ticket in tickets], [], []))
+
+    assert [ticket.uids for ticket in tickets] == [(7, 5, 6), (4,)], "a node's trail is its own"
+    assert [uid for uid in (7, 6, 5, 4) if b'{"uid":%d,' % uid in first.text] == [7, 6]
+    assert [uid for uid in (7, 6, 5, 4) if b'{"uid":%d,' % uid in second.text] == [5, 4]
+    assert first.text.index(b'{"uid":7,') < first.text.index(b'{"uid":6,')
+    assert not front.dispatch.table
+
+
+def test_a_write_of_the_same_turn_is_accepted_before_the_reads_are_judged(in_loop: MakeFront) -> None:
+    """Whichever of them came first: the reads are then the master's, on nobody's trail, and nobody stores them (INV 2, INV 8)."""
+    front = in_loop()
+    (reader, _), (writer, _) = front.connect(), front.connect()
+    get(reader, 7)
+    finish(writer, 7)
+    get(reader, 7)
+    front.end_turn()
+
+    assert front.groups(AT_HAND) == []
+    assert front.groups(MASTER_ONLY) == [(7, 7)]
+    (request,) = [each for each in front.dispatch.table.values() if each.kind == "read"]
+    assert (request.reason, request.accept_number) == ("in_flight", -1)
+
+
+def test_a_read_behind_a_write_of_its_own_connection_waits_for_it_also_in_one_turn(in_loop: MakeFront) -> None:
+    front = in_loop()
+    client, written = front.connect()
+    finish(client, 7)
+    get(client, 7)
+    get(client, 5)
+    front.end_turn()
+
+    assert front.groups(MASTER_ONLY) == []
+    assert front.groups(AT_HAND) == [(5,)]
+    assert written.text == b""
 
 
 def test_who_must_be_read_from_the_master_does_not_take_the_others_there(in_loop: MakeFront) -> None:
@@ -284,7 +341,8 @@ def test_past_the_backlog_users_are_refused_in_their_places(in_loop: MakeFront) 
     client, written = front.connect()
     mget(client, 5, 6, 7)
     third, refused = front.connect()
-    send(third, b"TASK.GET", b"8", NODE)
+    get(third, 8)
+    front.end_turn()
 
     *_, ticket = front.tickets(AT_HAND)
     front.hear("r1", Reads(1, 100, [(ticket.request_id, bodies(ticket))], [], []))
@@ -304,7 +362,8 @@ def test_at_the_deadline_each_user_of_a_group_is_told_and_counted(in_loop: MakeF
 
     assert written.text.count(b"-TIMEOUT ") == 3
     assert front.dispatch.counts.deadline_misses["read"] == 3
-    send(client, b"TASK.GET", b"8", NODE)
+    get(client, 8)
+    front.end_turn()
     assert len(front.dispatch.table) == 1, "whom nobody waits for does not count as waiting"
 
 

@@ -32,6 +32,7 @@ from apps.tasks.points.pace import AHEAD_US, take_turns
 from apps.tasks.points.rest import FAILURES, FIRST_REST_S, LONGEST_REST_S, Rest
 from apps.tasks.points.states import Grant, State
 from apps.tasks.points.waits import LONGEST_MS, failed_for_ms, full_wait_ms, wait_ms
+from deploy.local.reference import ORDERS, faults_for
 from deploy.reference.faults import Fault, Faults, WrongFaults, faults_of
 
 NOW_MS = 1_796_000_000_000
@@ -206,6 +207,15 @@ def test_a_failed_try_doubles_the_rest_and_what_was_sent_before_it_does_not() ->
         assert rest.rest_s == min(FIRST_REST_S * 2**number, LONGEST_REST_S)
 
 
+def test_of_those_that_were_sent_together_one_answer_is_enough() -> None:
+    rest = Rest()
+    rest.note(False, 100.0, 100.1)
+    for _ in range(FAILURES + 10):
+        rest.note(True, 100.0, 102.0)
+
+    assert rest.allowed(102.0, 16, 0) == 16, "what times out is known last"
+
+
 # A day
 
 
@@ -287,6 +297,15 @@ def test_a_fault_that_there_is_not_is_refused(wrong: dict[str, object]) -> None:
         faults_of(wrong)
 
 
-def test_an_order_names_only_what_is_wrong() -> None:
+def test_what_is_not_named_is_well() -> None:
     assert faults_of({"slow_ms": 500}) == Faults(slow_ms=500)
     assert faults_of({"errors": 1}) == Faults(errors=1.0)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_order_of_the_command_line_is_one_that_a_server_takes(order: str) -> None:
+    faults = faults_for(order, 500, 0.5)
+
+    if order != "show":
+        assert faults is not None
+        assert (faults_of(faults) == Faults()) == (order == "well")

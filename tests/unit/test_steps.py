@@ -381,6 +381,14 @@ def test_after_a_clear_the_same_is_earned_anew_under_another_id() -> None:
     assert (user.grants[0].version, user.grants[0].total) == (3, 5)
 
 
+def test_all_grants_of_an_event_carry_the_total_after_it() -> None:
+    user = User(7, points=3)
+
+    do(user, change("complete", target=9, tiers=TIERS), Change(task=2, period="once", op="complete", points=4))
+
+    assert [(grant.points, grant.total) for grant in user.grants] == [(10, 67), (20, 67), (30, 67), (4, 67)]
+
+
 def test_what_is_worth_no_points_is_granted_and_goes_nowhere() -> None:
     user = User(7)
 

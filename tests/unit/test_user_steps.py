@@ -82,6 +82,12 @@ def test_an_earlier_period_can_be_claimed_within_its_grace() -> None:
     assert codes(take(changes.claim, of, yesterday, key="2026-11-28")) == ["not_completed"]
 
 
+def test_a_record_of_a_period_that_the_task_has_no_more_cannot_be_claimed_for_ever() -> None:
+    of = task(claim=BY_CLAIM, period=Period(kind="weekly"))
+
+    assert codes(take(changes.claim, of, done(period="2026-11-29"), key="2026-11-29")) == ["not_completed"]
+
+
 def test_a_task_that_is_over_or_off_can_still_be_claimed() -> None:
     assert not take(changes.claim, task(claim=BY_CLAIM, ends_at=NOW, switched_off=True), done()).reasons
 

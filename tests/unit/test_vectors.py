@@ -73,3 +73,12 @@ def test_decisions_show_every_status_and_every_reason_but_the_rare() -> None:
 
     assert {decision["status"] for decision in decided} >= set(STATUSES) - {"claimed"}
     assert {reason["code"] for decision in decided for reason in decision["reasons"]} >= set(REASONS) - {"not_accepted", "claim_over"}
+
+
+def test_events_show_every_operation_of_an_event_and_every_refusal() -> None:
+    cases = read("events.json")["cases"]
+
+    assert {change["op"] for case in cases for change in case["changes"]} == {"add", "max", "set", "distinct"}
+    assert {code for case in cases for codes in case["not_counted"].values() for code in codes} >= {
+        "ended", "too_late", "member_missing", "already_done", "exclusive_group", "not_accepted", "prerequisite",
+    }  # fmt: skip

@@ -16,6 +16,8 @@ from apps.tasks.config.documents import (
     Claim,
     Condition,
     Configuration,
+    EventType,
+    Feed,
     Period,
     Prerequisite,
     Release,
@@ -172,4 +174,56 @@ def users() -> Iterator[dict[str, Any]]:
         "now": datetime(2026, 11, 30, 16, 30, tzinfo=UTC),
         "records": [("claim-me", "2026-11-30", 1, "completed"), ("daily-login", "2026-11-30", 1, "completed")],
         "quotas": {},
+    }
+
+
+def event_configuration() -> Configuration:
+    """One task of each way in which an event counts."""
+    daily = Period(kind="daily", zone="Asia/Shanghai")
+    match = Feed(event="match")
+    ranked = Feed(event="match", where=(_row("mode", "=", "ranked"), _row("score", ">=", 10)))
+    common: dict[str, Any] = {"starts_at": NOW - 30 * DAY, "points": 10, "kind": "counter", "target": 3, "feeds": (match,)}
+    tasks = [
+        Task(code="count", **common),
+        Task(code="best", mode="max", **common),
+        Task(code="level", mode="set", **common),
+        Task(code="rivals", mode="distinct", distinct_by="rival", **common),
+        Task(code="ranked", **{**common, "feeds": (ranked, Feed(event="match", where=(_row("mode", "=", "cup"),)))}),
+        Task(code="daily", period=daily, caps=Caps(total=100, per_period=10, points_budget=500), **common),
+        Task(
+            code="ladder",
+            **{**common, "kind": "tiers", "target": 1, "points": 0},
+            tiers=(Tier(target=1, points=5), Tier(target=5, points=20)),
+        ),
+        Task(code="streak", **{**common, "kind": "streak", "target": 1}, streak=Streak(length=3), period=daily),
+        Task(code="claim-me", claim=Claim(mode="by_claim"), **common),
+        Task(code="accept-me", claim=Claim(mode="accept_first"), **common),
+        Task(code="side-a", exclusive_group="side", **common),
+        Task(code="side-b", exclusive_group="side", weight=5, **common),
+        Task(code="quick", late_window_s=60, **common),
+        Task(code="over", ends_at=NOW - DAY, **common),
+        Task(code="after", prerequisites=(Prerequisite(task="count"),), **common),
+        Task(code="deaf", **{**common, "feeds": ()}),
+    ]
+    types: dict[str, Any] = {"mode": "text", "score": "number", "rival": "text"}
+    return Configuration(tasks={task.code: task for task in tasks}, events={"match": EventType(name="match", attributes=types)})
+
+
+def events() -> Iterator[dict[str, Any]]:
+    """The event, when it happened and when it was told, and the user's records: code, period, progress, state, granted."""
+    plain: dict[str, Any] = {"value": 1, "attributes": {}, "records": [], "at": NOW, "received_at": NOW}
+    yield plain
+    yield {**plain, "value": 7, "attributes": {"mode": "ranked", "score": 10, "rival": "anna"}}
+    yield {**plain, "attributes": {"mode": "cup", "score": "10", "rival": 5}}
+    yield {**plain, "received_at": NOW + timedelta(seconds=61)}
+    yield {**plain, "at": NOW - DAY - timedelta(seconds=1), "received_at": NOW - DAY}
+    yield {
+        **plain,
+        "records": [
+            ("count", "once", 3, "completed", 1),
+            ("accept-me", "once", 0, "in_progress", 0),
+            ("side-a", "once", 1, "in_progress", 0),
+            ("claim-me", "once", 3, "completed", 0),
+            *(("streak", day, 1, "completed", 1) for day in ("2026-11-28", "2026-11-29")),
+        ],
     }

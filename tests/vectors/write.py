@@ -16,8 +16,10 @@ from apps.tasks.evaluation.attributes import Registry
 from apps.tasks.evaluation.bundle import clock_in, load_bundle
 from apps.tasks.evaluation.conditions import compile_row, outcome_of
 from apps.tasks.evaluation.evaluator import Decision, Profile, evaluate
+from apps.tasks.evaluation.events import Event, feed
 from apps.tasks.evaluation.periods import PeriodOfTime
 from apps.tasks.evaluation.release import bucket_of
+from apps.tasks.evaluation.standing import User
 from apps.tasks.evaluation.user_periods import user_period_at
 from tasksys_site.configuration import PROJECT
 from tests.vectors import cases
@@ -96,11 +98,44 @@ def decisions() -> dict[str, Any]:
     }
 
 
+def events() -> dict[str, Any]:
+    configuration = cases.event_configuration()
+    numbers = {code: number for number, code in enumerate(sorted(configuration.tasks), 1)}
+    data = compile_bundle(configuration, numbers, {}, 7, cases.NOW, history_counts=True)
+    bundle = load_bundle(data)
+    found = []
+    for case in cases.events():
+        records = [
+            TaskRecord(numbers[code], period, progress, state, None, None, 7, granted)
+            for code, period, progress, state, granted in case["records"]
+        ]
+        user = User(bundle, Profile(42), Snapshot(42, 1, len(records), 0, records), case["at"], None)
+        feeding = feed(Event("match", case["value"], case["attributes"]), user, case["received_at"])
+        found.append(
+            {
+                "value": case["value"],
+                "attributes": case["attributes"],
+                "at": _moment(case["at"]),
+                "received_at": _moment(case["received_at"]),
+                "records": [msgspec.to_builtins(each) for each in records],
+                "changes": [msgspec.to_builtins(change) for change in feeding.changes],
+                "not_counted": {each.task.code: [reason.code for reason in each.reasons] for each in feeding.not_fed},
+            }
+        )
+    return {
+        "about": "feed(event, user, received_at): the changes that an event `match` of user 42 makes, in one write, and why other tasks "
+        "that listen are not fed. Fields of a change that have their default are left out.",
+        "bundle": json.loads(data),
+        "cases": found,
+    }
+
+
 FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "periods.json": periods,
     "conditions.json": conditions,
     "release.json": release,
     "decisions.json": decisions,
+    "events.json": events,
 }
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -18,9 +20,10 @@ from django.utils import timezone
 from apps.dbsvr.db_interface import DbInterface
 from apps.dbsvr.diff import findings
 from apps.dbsvr.diff.chunk_size import LEAST_ROWS, next_rows
-from apps.dbsvr.diff.comparison import Compared, Comparison
+from apps.dbsvr.diff.comparison import Comparison, Scanned, Settled
 from apps.dbsvr.diff.failures import CannotCompare, NotAlike, TooMany
-from apps.dbsvr.diff.keys import decode_key, encode_key
+from apps.dbsvr.diff.keys import OPEN_END, decode_key, encode_key
+from apps.dbsvr.diff.looks import Settling
 from apps.dbsvr.diff.models import (
     DIFFERENT,
     ENDED,
@@ -46,6 +49,8 @@ TRY_AGAIN_FOR_S = 5.0
 """After a connection was lost."""
 MOST_TAKEOVERS = 3
 """So often a run goes on by itself after its worker was lost; then somebody should look."""
+MOST_AHEAD, MOST_PENDING = 50, 5_000
+"""Chunks that may wait for their keys to be settled, and keys, before no further chunk is summed."""
 MOST_LISTED = 10_000
 """Differences of one run: more, and the replica is to be rebuilt, not mended."""
 
@@ -112,6 +117,7 @@ class _Work:
         self._settings = configuration.diff
         self._throttle = Throttle(self._settings, both, dbsvr, list(configuration.dbsvr.instances))
         self._renewed_at = 0.0
+        self._spent_s = 0.0
 
     def go_on(self, until: float) -> bool:
         run = self._run
@@ -119,20 +125,27 @@ class _Work:
         comparison = Comparison(self._both, table, run.first, run.last, self.stay)
         if run.rows_expected is None:
             self._begin(table)
+        settling = comparison.begin_settling()
+        ahead: deque[Scanned] = deque()
+        """Chunks that were summed and not accounted for, in the order of their keys: what looked different is being settled."""
         while True:
             self.stay(at_once=True)
-            if self._is_sample_done() or (run.chunks and not run.cursor):
+            if ahead and settling.is_done_with(ahead[0].suspects):
+                scanned = ahead.popleft()
+                self._account(scanned, comparison.settled(settling, scanned.suspects))
+                continue
+            is_over, is_all = time.monotonic() >= until, self._is_all(ahead)
+            if not ahead and is_all:
                 self._end(comparison)
                 return False
-            if time.monotonic() >= until:
+            if not ahead and is_over:
                 self._let_go()
                 return True
-            if why := self._throttle.why_wait():
-                self._say(why)
-                time.sleep(0.25)
-                continue
-            self._say("")
-            self._compare(comparison)
+            began_at = time.monotonic()
+            if not is_all and not is_over and len(ahead) < MOST_AHEAD and settling.pending < MOST_PENDING:
+                self._scan(comparison, settling, ahead)
+            settling.look()
+            self._spent_s += time.monotonic() - began_at
 
     def stay(self, at_once: bool = False) -> None:
         """Renew the lease; LetGo when the run was paused, cancelled or taken over."""
@@ -152,57 +165,71 @@ class _Work:
         run.cursor = encode_key(after)
         run.save(update_fields=["rows_expected", "cursor"])
 
-    def _is_sample_done(self) -> bool:
+    def _is_all(self, ahead: Sequence[Scanned]) -> bool:
+        """Nothing is left to sum."""
         run = self._run
-        return run.kind == "sample" and run.chunks > 0 and run.rows_compared >= (run.rows_expected or 0)
+        if run.chunks + len(ahead) == 0:
+            return False
+        if run.kind == "sample" and run.rows_compared + sum(each.rows for each in ahead) >= (run.rows_expected or 0):
+            return True
+        return ahead[-1].up_to == OPEN_END if ahead else not run.cursor
 
-    def _compare(self, comparison: Comparison) -> None:
-        run, after = self._run, decode_key(self._run.cursor)
+    def _scan(self, comparison: Comparison, settling: Settling, ahead: deque[Scanned]) -> None:
+        """Sum the next chunk, unless the run has to wait."""
+        run, why = self._run, self._throttle.why_wait()
+        self._say(why)
+        if why:
+            time.sleep(0.25)
+            return
+        after = ahead[-1].up_to if ahead else decode_key(run.cursor)
         rows = run.chunk_rows
         if run.kind == "sample":
-            rows = max(LEAST_ROWS, min(rows, (run.rows_expected or 0) - run.rows_compared))
-        began_at = time.monotonic()
+            left = (run.rows_expected or 0) - run.rows_compared - sum(each.rows for each in ahead)
+            rows = max(LEAST_ROWS, min(rows, left))
         try:
-            compared = comparison.compare_chunk(after, rows)
+            scanned = comparison.scan_chunk(after, rows)
         except TooMany:
             if run.chunk_rows <= LEAST_ROWS:
                 raise
             run.chunk_rows = max(LEAST_ROWS, run.chunk_rows // 8)
             _ours(run, self._worker).update(chunk_rows=run.chunk_rows)
             return
-        took_ms = (time.monotonic() - began_at) * 1000
-        self._account(after, compared, took_ms)
-        run.chunk_rows = next_rows(rows, compared.took_s, self._settings.budget_ms / 1000) if compared.rows >= rows else run.chunk_rows
+        settling.add(scanned.suspects)
+        ahead.append(scanned)
+        if scanned.rows >= rows:
+            run.chunk_rows = next_rows(rows, scanned.took_s, self._settings.budget_ms / 1000)
 
-    def _account(self, after: tuple[str | bytes, ...], compared: Compared, took_ms: float) -> None:
+    def _account(self, scanned: Scanned, settled: Settled) -> None:
         """The chunk, what it found, and how far the run is: at once or not at all."""
         run, now = self._run, timezone.now()
+        chunk_rows = run.chunk_rows
+        spent_ms, self._spent_s = self._spent_s * 1000, 0.0
         chunk = DiffChunk(
             run=run,
-            after=encode_key(after),
-            up_to=encode_key(compared.up_to),
-            rows=compared.rows,
-            outcome=DIFFERENT if compared.differing else NOT_COMPARED if compared.undecided or compared.unhashed else EQUAL,
-            differences=len(compared.differing),
-            keys_not_compared=len(compared.undecided) + compared.unhashed,
-            why=_why(compared)[:500],
-            took_ms=took_ms,
+            after=encode_key(scanned.after),
+            up_to=encode_key(scanned.up_to),
+            rows=scanned.rows,
+            outcome=DIFFERENT if settled.differing else NOT_COMPARED if settled.undecided or scanned.unhashed else EQUAL,
+            differences=len(settled.differing),
+            keys_not_compared=len(settled.undecided) + scanned.unhashed,
+            why=_why(scanned, settled)[:500],
+            took_ms=spent_ms,
             at=now,
         )
         with transaction.atomic():
             if not _ours(run, self._worker).update(
                 cursor=chunk.up_to,
-                rows_compared=F("rows_compared") + compared.rows,
+                rows_compared=F("rows_compared") + scanned.rows,
                 chunks=F("chunks") + 1,
                 differences=F("differences") + chunk.differences,
                 keys_not_compared=F("keys_not_compared") + chunk.keys_not_compared,
-                chunk_rows=run.chunk_rows,
-                busy_ms=F("busy_ms") + int(took_ms),
+                chunk_rows=chunk_rows,
+                busy_ms=F("busy_ms") + int(spent_ms),
                 takeovers=0,
             ):
                 raise LetGo
             chunk.save()
-            findings.note(run, self._table, compared.differing, now)
+            findings.note(run, self._table, settled.differing, now)
         run.refresh_from_db()
         if run.differences > MOST_LISTED:
             raise TooMany(f"{run.differences} keys differ: rebuild the replica")
@@ -285,11 +312,11 @@ def _ours(run: DiffRun, worker: str):  # type: ignore[no-untyped-def]
     return DiffRun.objects.filter(pk=run.pk, worker=worker, state=RUNNING)
 
 
-def _why(compared: Compared) -> str:
+def _why(scanned: Scanned, settled: Settled) -> str:
     parts = []
-    if compared.unhashed:
-        parts.append(f"{compared.unhashed} rows are longer than max_allowed_packet")
-    if compared.undecided:
-        some = ", ".join(map(encode_key, compared.undecided[:10]))
-        parts.append(f"{len(compared.undecided)} keys kept changing, or the replica did not come so far: {some}")
+    if scanned.unhashed:
+        parts.append(f"{scanned.unhashed} rows are longer than max_allowed_packet")
+    if settled.undecided:
+        some = ", ".join(map(encode_key, settled.undecided[:10]))
+        parts.append(f"{len(settled.undecided)} keys kept changing, or the replica did not come so far: {some}")
     return "; ".join(parts)

@@ -16,6 +16,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from kombu.exceptions import OperationalError
 
 from apps.dbsvr.db_interface import db_interface
@@ -37,6 +39,14 @@ NEVER = frozenset({"db_info"})
 FIGURES = frozenset({"sample", "server_sample", "console_state", "canary_round", "cache_count", "cache_node_now", "django_session"})
 """Of the configuration schema: figures that are written all the time, and that nobody reads from a replica."""
 OWN = "diff_"
+_STATE_WORDS = {
+    WAITING: gettext_lazy("waiting"),
+    RUNNING: gettext_lazy("running"),
+    PAUSED: gettext_lazy("paused"),
+    STOPPED: gettext_lazy("stopped"),
+    ENDED: gettext_lazy("ended"),
+    CANCELLED: gettext_lazy("cancelled"),
+}
 
 
 class Refused(Exception):
@@ -87,14 +97,14 @@ def start_run(
     """Begin a run; `table` is `name` of the user schema or `schema.name`. `first` and `last` bound the key's first column, both included;
     "": no bound. `sample`: percent of the rows, for kind "sample". Raises Refused (no such replica, the same table is being compared)."""
     databases = _databases()
-    schema, _, name = table.rpartition(".")
+    schema, _dot, name = table.rpartition(".")
     schema, first, last = schema or databases.user_schema, first.strip(), last.strip()
     if replica not in [each.name for each in databases.replicas]:
-        raise Refused(f"there is no replica named {replica}")
+        raise Refused(_("There is no replica named %(replica)s.") % {"replica": replica})
     if schema not in (databases.user_schema, databases.configuration_schema) or name in NEVER:
-        raise Refused(f"{table} cannot be compared")
+        raise Refused(_("%(table)s cannot be compared.") % {"table": table})
     if kind not in ("full", "sample") or not 0 < sample <= 100:
-        raise Refused("a run is full, or a sample of more than 0 and at most 100 percent")
+        raise Refused(_("A run is full, or a sample of more than 0 and at most 100 percent."))
     _check_bounds(databases, schema, name, first, last)
     before = _last_sample(replica, schema, name) if kind == "sample" and not (first or last) else None
     with transaction.atomic():
@@ -102,7 +112,10 @@ def start_run(
             replica=replica, schema=schema, table=name, state__in=(WAITING, RUNNING, PAUSED)
         )
         if under_way.exists():
-            raise Refused(f"{name} is being compared on {replica} already (run {under_way[0].pk})")
+            raise Refused(
+                _("%(table)s is being compared on %(replica)s already (run %(run)s).")
+                % {"table": name, "replica": replica, "run": under_way[0].pk}
+            )
         run = DiffRun.objects.create(
             replica=replica,
             schema=schema,
@@ -181,9 +194,9 @@ def _repair(difference: Difference, user_schema: str, user: Actor, reason: str) 
     """One repair. The audit log is written before it is known whether the replica has it: the statement was executed."""
     error, statements = "", []
     if difference.state == GONE:
-        return Repaired(difference, "it does not differ any more")
+        return Repaired(difference, _("It does not differ any more."))
     if difference.schema != user_schema:
-        error = f"{difference.schema} is not the DBSvr's to write: the preview says what to run by hand"
+        error = _("%(schema)s is not the DBSvr's to write: the preview says what to run by hand.") % {"schema": difference.schema}
     else:
         try:
             statements = repairs.order(db_interface(), difference).statements
@@ -207,7 +220,7 @@ def _rows(difference: Difference) -> dict[str, object]:
 
 def _chosen(ids: Sequence[int]) -> list[Difference]:
     if len(ids) > MOST_REPAIRS:
-        raise Refused(f"at most {MOST_REPAIRS} rows are mended at once; for more, rebuild the replica")
+        raise Refused(_("At most %(most)s rows are repaired at once; for more, rebuild the replica.") % {"most": MOST_REPAIRS})
     found = Difference.objects.in_bulk(list(ids))
     return [found[each] for each in dict.fromkeys(ids) if each in found]
 
@@ -217,7 +230,7 @@ def _change(run: DiffRun, user: Actor, action: str, states: tuple[str, ...], **f
     with transaction.atomic():
         if not DiffRun.objects.filter(pk=run.pk, state__in=states).update(**fields):
             run.refresh_from_db()
-            raise Refused(f"the run is {run.state}")
+            raise Refused(_("That cannot be done now: the run is %(state)s.") % {"state": _STATE_WORDS[run.state]})
         run.refresh_from_db()
         _record(user, action, run)
 
@@ -259,7 +272,7 @@ def _master(databases: Databases) -> closing[Server]:
     try:
         return closing(open_master(databases))
     except CannotCompare as error:
-        raise Refused(f"the master cannot be asked: {error}") from error
+        raise Refused(_("The master cannot be asked: %(why)s") % {"why": error}) from error
 
 
 def _databases() -> Databases:

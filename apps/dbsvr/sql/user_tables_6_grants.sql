@@ -5,6 +5,9 @@ ALTER TABLE user_task
     ADD COLUMN taken_back SMALLINT UNSIGNED NOT NULL DEFAULT 0,   -- how often its grants were taken back: a part of later grants' ids
     ADD COLUMN members    BLOB NULL;                              -- mode distinct: 8 bytes (BLAKE2b) of each member that was counted
 
+-- What was completed before had its points at once; no claim gives them again.
+UPDATE user_task SET granted = 1 WHERE state > 0;
+
 -- The version at which the user was cleared last; a part of his grants' ids, so that a new life earns anew.
 ALTER TABLE user_state ADD COLUMN born_version BIGINT UNSIGNED NOT NULL DEFAULT 0;
 

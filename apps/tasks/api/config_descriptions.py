@@ -8,6 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 
 from apps.tasks.api import shapes
+from apps.tasks.api.config_lists import ITEMS, MOST_ITEMS
 from apps.tasks.api.descriptions import answers_of
 from apps.tasks.api.problems import Problem
 
@@ -103,6 +104,75 @@ GET_REVISION: dict[str, Any] = {
         **answers_of(shapes.BundleSerializer, *(400, 401, 403, 404, 503), example=_BUNDLE, problems={400: _BAD, 404: _UNKNOWN_REVISION}),
         **_UNCHANGED,
     },
+}
+
+_PAGE = [
+    OpenApiParameter(
+        "cursor",
+        {"type": "string", "pattern": "^[0-9]{1,9}$"},
+        OpenApiParameter.QUERY,
+        description="The `next_cursor` of the page before; without it, the first page.",
+    ),
+    OpenApiParameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS, "default": ITEMS},
+        OpenApiParameter.QUERY,
+        description="Items of one page.",
+    ),
+]
+
+LIST_REVISIONS: dict[str, Any] = {
+    "operation_id": "listRevisions",
+    "tags": ["config"],
+    "summary": "What was published, the newest first",
+    "description": "Scope `read`. Page by page.",
+    "parameters": _PAGE,
+    "responses": answers_of(
+        shapes.RevisionPageSerializer,
+        *(400, 401, 403, 503),
+        example={
+            "items": [
+                {
+                    "revision": 43,
+                    "published_at": "2026-11-30T09:10:00Z",
+                    "published_by": "wang",
+                    "origin": "page",
+                    "reason": "the weekend's tasks",
+                    "changes": 3,
+                    "rolls_back_to": None,
+                }
+            ],
+            "next_cursor": "43",
+        },
+    ),
+}
+
+LIST_DRAFTS: dict[str, Any] = {
+    "operation_id": "listDrafts",
+    "tags": ["config"],
+    "summary": "All drafts, the newest first",
+    "description": "Scope `admin`. Page by page, open ones and those that are done with.",
+    "parameters": _PAGE,
+    "responses": answers_of(
+        shapes.DraftPageSerializer,
+        *(400, 401, 403, 503),
+        example={
+            "items": [
+                {
+                    "draft": 17,
+                    "title": "weekend",
+                    "state": "editing",
+                    "edition": 2,
+                    "base_revision": 42,
+                    "opened_by": "key:editor",
+                    "created_at": "2026-11-30T08:00:00Z",
+                    "changed_at": "2026-11-30T09:00:00Z",
+                    "publish_at": None,
+                }
+            ],
+            "next_cursor": None,
+        },
+    ),
 }
 
 GET_DOCUMENTS: dict[str, Any] = {

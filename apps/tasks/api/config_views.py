@@ -20,6 +20,7 @@ from drf_spectacular.utils import extend_schema
 from apps.tasks.api import config_answers as answers
 from apps.tasks.api import config_descriptions as descriptions
 from apps.tasks.api import reading
+from apps.tasks.api.config_lists import draft_page, revision_page
 from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.problems import Problem
 from apps.tasks.config.exchange import export_json, import_json
@@ -91,8 +92,20 @@ class DocumentsView(ApiView):
         return HttpResponse(export_json(configuration_at(number)), content_type=answers.JSON, headers=headers)
 
 
+class RevisionsView(ApiView):
+    scopes: ClassVar[dict[str, str]] = {"GET": READ, "HEAD": READ}
+
+    @extend_schema(**descriptions.LIST_REVISIONS)
+    def get(self, request: ApiRequest) -> HttpResponse:
+        return answers.answer(revision_page(reading.read_query(request)))
+
+
 class DraftsView(ApiView):
-    scopes: ClassVar[dict[str, str]] = {"POST": ADMIN}
+    scopes: ClassVar[dict[str, str]] = {"GET": ADMIN, "HEAD": ADMIN, "POST": ADMIN}
+
+    @extend_schema(**descriptions.LIST_DRAFTS)
+    def get(self, request: ApiRequest) -> HttpResponse:
+        return answers.answer(draft_page(reading.read_query(request)))
 
     @extend_schema(**descriptions.IMPORT_DRAFT)
     def post(self, request: ApiRequest) -> HttpResponse:

@@ -39,6 +39,7 @@ PROBLEMS = {
         "The body is not declared as JSON.",
         Problem("unsupported_media_type", "Send the body with Content-Type: application/json.", "header/Content-Type"),
     ),
+    429: ("The API key asks too often: try again after `Retry-After` seconds.", Problem("rate_limited", "This API key may make 50 …")),
     502: ("The DBSvr could not do this.", Problem("dbsvr_fault", "The database refused this request alone.")),
     503: (
         "Overloaded, or the master or the DBSvr does not answer: try again after `Retry-After` seconds.",
@@ -58,10 +59,10 @@ def answers_of(
     successes: Sequence[int] = (200,),
     problems: Mapping[int, tuple[str, Problem]] = MappingProxyType({}),
 ) -> dict[Any, OpenApiResponse]:
-    """One answer for each status; `problems` says what is not as in PROBLEMS."""
+    """One answer for each status; with problems always that of who asks too often. `problems` says what is not as in PROBLEMS."""
     shown = OpenApiExample("Example", value=example, response_only=True, status_codes=[str(status) for status in successes])
     answers: dict[Any, OpenApiResponse] = {(status, "application/json"): OpenApiResponse(shape, examples=[shown]) for status in successes}
-    for status in statuses:
+    for status in sorted({*statuses, 429}) if statuses else ():
         description, problem = problems.get(status) or PROBLEMS[status]
         shown = OpenApiExample("Example", value=problem.body(), response_only=True, media_type=CONTENT_TYPE, status_codes=[str(status)])
         answers[(status, CONTENT_TYPE)] = OpenApiResponse(shapes.ProblemSerializer, description=description, examples=[shown])

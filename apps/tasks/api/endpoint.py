@@ -7,6 +7,7 @@ view keeps nothing in `self`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from rest_framework.views import APIView
 from apps.tasks.api.authentication import key_of
 from apps.tasks.api.problems import Problem, answer_error
 from apps.tasks.keys import KnownKey
+from apps.tasks.limits import limits
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -77,6 +79,12 @@ class ApiView(APIView):
         scope = self.scopes.get(method)
         if scope is not None and scope not in key.scopes:
             raise Problem("scope_missing", _("This API key lacks the scope “%(scope)s”.") % {"scope": scope})
+        if key.limit is not None and (wait_s := limits.take(key.number, key.limit)):
+            raise Problem(
+                "rate_limited",
+                _("This API key may make %(count)d requests a second.") % {"count": key.limit.per_s},
+                headers={"Retry-After": str(math.ceil(wait_s))},
+            )
         return handler
 
     def _say_methods(self, request: ApiRequest, **arguments: str) -> HttpResponse:

@@ -44,6 +44,7 @@ CAUSES: Mapping[str, tuple[int, Any, bool, bool]] = {
     "too_big": (413, gettext_lazy("The request is too large"), False, False),
     "invalid_configuration": (422, gettext_lazy("The configuration has faults"), False, False),
     "unsupported_media_type": (415, gettext_lazy("The body must be JSON"), False, False),
+    "rate_limited": (429, gettext_lazy("Too many requests"), True, False),
     "internal": (500, gettext_lazy("Something went wrong here"), True, True),
     "dbsvr_fault": (502, gettext_lazy("The DBSvr could not do this"), False, False),
     "overloaded": (503, gettext_lazy("Too much to do at the moment"), True, False),

@@ -192,6 +192,38 @@ class DraftSerializer(serializers.Serializer):  # type: ignore[type-arg]
     publish_at = serializers.DateTimeField(allow_null=True)
 
 
+class ListedRevisionSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    revision = serializers.IntegerField(min_value=1)
+    published_at = serializers.DateTimeField()
+    published_by = serializers.CharField()
+    origin = serializers.CharField(help_text="On which path: page, api, schedule, roll_back, switch, command, migration.")
+    reason = serializers.CharField(allow_blank=True)
+    changes = serializers.IntegerField(min_value=0, help_text="How many documents it changed.")
+    rolls_back_to = serializers.IntegerField(allow_null=True)
+
+
+class RevisionPageSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    items = ListedRevisionSerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True, help_text="Give it as `cursor` for the next page; null: this is the last.")
+
+
+class ListedDraftSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    draft = serializers.IntegerField(min_value=1)
+    title = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=("editing", "in_review", "approved", "scheduled", "published", "discarded"))
+    edition = serializers.IntegerField(min_value=1)
+    base_revision = serializers.IntegerField(min_value=0)
+    opened_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    changed_at = serializers.DateTimeField()
+    publish_at = serializers.DateTimeField(allow_null=True)
+
+
+class DraftPageSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    items = ListedDraftSerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True, help_text="Give it as `cursor` for the next page; null: this is the last.")
+
+
 class PublishedSerializer(serializers.Serializer):  # type: ignore[type-arg]
     revision = serializers.IntegerField(min_value=1)
     etag = serializers.CharField()

@@ -20,6 +20,7 @@ urlpatterns = [
     path("events:batch", event_views.EventsBatchView.as_view(), name="api-events-batch"),
     path("users/<str:uid>", UserView.as_view(), name="api-user"),
     path("config", config_views.ConfigView.as_view(), name="api-config"),
+    path("config/revisions", config_views.RevisionsView.as_view(), name="api-config-revisions"),
     path("config/revisions/<str:number>", config_views.RevisionView.as_view(), name="api-config-revision"),
     path("config/documents", config_views.DocumentsView.as_view(), name="api-config-documents"),
     path("config/drafts", config_views.DraftsView.as_view(), name="api-drafts"),

@@ -55,6 +55,8 @@ MAX_CHARACTERS = {
 MAX_WEIGHT = 2**31 - 1
 MAX_POINTS = MAX_VALUE
 MAX_STREAK = 1_000
+MAX_MEMBERS = 1_000
+"""Different values that mode distinct counts for one user in one period: the DBSvr keeps no more."""
 MAX_EVERY_DAYS = 366
 MAX_CLAIM_GRACE_S = 366 * 86_400
 MAX_TTL_S = 30 * 86_400

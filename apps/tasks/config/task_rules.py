@@ -207,6 +207,11 @@ def _inspect_kind(task: Task, at: Inspection) -> None:
             at.note("distinct_by_missing", "distinct_by")
         if not task.feeds:
             at.note("distinct_without_feed", "feeds")
+        if task.kind != "tiers" and task.target > limits.MAX_MEMBERS:
+            check_range(at, task.target, 1, limits.MAX_MEMBERS, "target")
+        for place, tier in enumerate(task.tiers):
+            if tier.target > limits.MAX_MEMBERS:
+                check_range(at, tier.target, 1, limits.MAX_MEMBERS, "tiers", place, "target")
     elif task.distinct_by:
         at.note("distinct_by_unused", "distinct_by", mode=task.mode)
 

@@ -153,11 +153,12 @@ def _against(decision: Decision) -> tuple[Reason, ...]:
 
 
 def _standing_in(task: LiveTask, user: User, key: str | None) -> tuple[RulesInUse, PeriodOfTime, TaskRecord | None]:
+    """A record of whose period no rules tell any more counts as none."""
     rules, period, record = user.standing(task)
     if key is None or key == period.key:
         return rules, period, record
     record = user.records.get((task.number, key))
     under = None if record is None else user.rules_of_record(task, record)
     if under is None:
-        return task.in_use, task.in_use.period_named(key), record
+        return task.in_use, task.in_use.period_named(key), None
     return *under, record

@@ -36,7 +36,7 @@ def add_to_roles(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tasks", "0003_roles_and_operators"),
+        ("tasks", "0004_api_key_limits"),
     ]
 
     operations = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +15,20 @@ class ApiKey(models.Model):
     prefix = models.CharField(_("begins with"), max_length=16, unique=True, editable=False)
     sha256 = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(_("may"), default=list)
+    requests_per_s = models.PositiveIntegerField(
+        _("requests a second"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("All processes together. Empty: as many as it likes."),
+    )
+    burst = models.PositiveIntegerField(
+        _("burst"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("So many at once after a pause. Empty: those of one second."),
+    )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True, editable=False)
     last_used_on = models.DateField(_("last used on"), null=True, blank=True, editable=False)

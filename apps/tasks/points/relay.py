@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import contextlib
 import logging
 import os
 import random
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
@@ -32,8 +34,8 @@ from tasksys_site.configuration import Points
 
 log = logging.getLogger(__name__)
 
-DRAIN_S = 0.9
-"""Beat asks every second."""
+DRAIN_S = 1.0
+"""Beat asks every second, so one drain follows the other."""
 SENDERS = 16
 USERS_AT_ONCE = 200
 LOOK_EVERY_S = 0.05
@@ -46,7 +48,7 @@ class InFlight(NamedTuple):
 
 
 class Relay:
-    """One a process. `drain` is for one thread at a time; a second one leaves at once."""
+    """One a process. One thread at a time sends; while it waits for the last answers, the next one begins."""
 
     def __init__(self, settings: Points, senders: int = SENDERS) -> None:
         self._settings = settings
@@ -54,7 +56,10 @@ class Relay:
         self._client = PointsClient(settings, senders)
         self._pool = concurrent.futures.ThreadPoolExecutor(senders, thread_name_prefix="points")
         self._rest = Rest()
+        self._sending = threading.Lock()
         self._lock = threading.Lock()
+        """Of what follows, which drains share."""
+        self._in_flight = 0
         self._codes: dict[int, str] = {}
         self._name = f"{socket.gethostname()}:{os.getpid()}"[:100]
 
@@ -64,7 +69,7 @@ class Relay:
 
     def drain(self, seconds: float = DRAIN_S) -> PointsDrain | None:
         """Deliver what is due for so long, then what is in flight to its end. What was done; None when nothing was."""
-        if not self._lock.acquire(blocking=False):
+        if not self._sending.acquire(timeout=DRAIN_S):
             return None
         try:
             clock = rows.Clock()
@@ -73,13 +78,17 @@ class Relay:
                 log.warning("grants were sent by a relay that did not say what came of them; they are asked again", extra={"grants": ended})
             if provider.provider().paused or not rows.anything_due(clock.now_ms()):
                 return None
-            done = _Drain(self, clock, time.monotonic() + seconds).run()
-            if not done.sent and not done.superseded:
-                return None
-            done.save()
-            return done
+            drain = _Drain(self, clock, time.monotonic() + seconds)
+            with drain.or_abandoned():
+                drain.send()
         finally:
-            self._lock.release()
+            self._sending.release()
+        with drain.or_abandoned():
+            done = drain.finish()
+        if not done.sent and not done.superseded:
+            return None
+        done.save()
+        return done
 
 
 class _Drain:
@@ -99,22 +108,41 @@ class _Drain:
         self._kept_back = 0
         self._done = PointsDrain(at=datetime.now(timezone.utc), relay=relay._name)
 
-    def run(self) -> PointsDrain:
-        while True:
-            if not self._is_over and time.monotonic() < self._until:
-                self._send_what_may_go()
-            elif not self._flying:
-                return self._done
+    @contextlib.contextmanager
+    def or_abandoned(self) -> Iterator[None]:
+        """The database went away: what is in flight stays sent, until its lease has ended, and others may use its senders."""
+        try:
+            yield
+        except BaseException:
+            with self._relay._lock:
+                self._relay._in_flight -= len(self._flying)
+            raise
+
+    def send(self) -> None:
+        """Until the time is up, or nothing more may go."""
+        while not self._is_over and time.monotonic() < self._until:
+            self._send_what_may_go()
             if self._flying:
-                # A few at a time: each round of answers is one transaction.
-                concurrent.futures.wait(self._flying, LOOK_EVERY_S, concurrent.futures.FIRST_COMPLETED)
-                self._settle([future for future in self._flying if future.done()])
+                self._take_answers()
             elif not self._is_over:
-                time.sleep(0.01)  # a turn comes soon, or the points system rests: the next look says which
+                time.sleep(0.01)  # a turn comes soon, or a sender is free: the next look says which
+
+    def finish(self) -> PointsDrain:
+        """Wait for what is in flight; each has its deadline."""
+        while self._flying:
+            self._take_answers()
+        return self._done
+
+    def _take_answers(self) -> None:
+        # Those of a moment together: each round is one transaction.
+        concurrent.futures.wait(self._flying, LOOK_EVERY_S, concurrent.futures.FIRST_COMPLETED)
+        self._settle([future for future in self._flying if future.done()])
 
     def _send_what_may_go(self) -> None:
-        free = self._relay._senders - len(self._flying)
-        if free < self._relay._senders // 4:
+        relay = self._relay
+        in_flight = relay._in_flight
+        free = relay._senders - in_flight
+        if free < relay._senders // 4:
             return
         now = time.monotonic()
         if not self._ready and now >= self._look_at:
@@ -123,10 +151,10 @@ class _Drain:
             if not self._ready and self._kept_back > before:
                 return  # all that was found waits behind something, and is out of sight now: others come into it
             self._look_at = now + LOOK_EVERY_S
-        wanted = self._relay._rest.allowed(now, min(free, len(self._ready)), len(self._flying))
+        wanted = relay._rest.allowed(now, min(free, len(self._ready)), in_flight)
         if not wanted:
             # Nothing is left, or the points system is left alone for a while.
-            self._is_over = not self._flying and (not self._ready or not self._relay._rest.allowed(now, 1, 0))
+            self._is_over = not self._flying and (not self._ready or not relay._rest.allowed(now, 1, in_flight))
             return
         allowed = provider.take(wanted, self._clock.now_us(), self._settings.rate_per_s)
         if allowed.paused or allowed.held:
@@ -136,8 +164,10 @@ class _Drain:
         claimed = rows.claim(heads, self._clock.now_ms() + self._lease_ms)
         for grant, turn_us in zip(claimed, allowed.turns_us, strict=False):
             wait_s = max(0.0, (turn_us - self._clock.now_us()) / 1e6)
-            future = self._relay._pool.submit(self._send, grant, self._code_of(grant.task_id), wait_s)
+            future = relay._pool.submit(self._send, grant, self._code_of(grant.task_id), wait_s)
             self._flying[future] = InFlight(grant, now)
+        with relay._lock:
+            relay._in_flight += len(claimed)
 
     def _send(self, grant: Grant, task: str, wait_s: float) -> Answer:
         """In a thread of the pool."""
@@ -183,7 +213,9 @@ class _Drain:
             flight = self._flying.pop(future)
             meaning = meaning_of(future.result(), time.time())
             hold_s = max(hold_s, meaning.hold_s)
-            self._relay._rest.note(meaning.is_away, flight.sent_at, now)
+            with self._relay._lock:
+                self._relay._in_flight -= 1
+                self._relay._rest.note(meaning.is_away, flight.sent_at, now)
             move = move_after(flight.grant, meaning, now_ms, self._settings.give_up_after_s, random.random())
             self._count(move, meaning)
             moves.append((flight.grant, move))

@@ -15,12 +15,14 @@ LONGEST_REST_S = 30.0
 
 @dataclass
 class Rest:
-    """One of a relay's process, used under its lock."""
+    """One of a relay's process, used under a lock."""
 
     failures: int = 0
     rest_s: float = 0.0
     until: float = 0.0
     began: float = 0.0
+    succeeded: float = 0.0
+    """When the youngest request was sent that was answered."""
 
     def allowed(self, now: float, wanted: int, in_flight: int) -> int:
         """How many may be sent now: all, none, or the one that tries."""
@@ -33,8 +35,10 @@ class Rest:
     def note(self, failed: bool, sent_at: float, now: float) -> None:
         """How it ended, of what was sent at `sent_at`."""
         if not failed:
-            self.failures, self.rest_s = 0, 0.0
+            self.failures, self.rest_s, self.succeeded = 0, 0.0, max(self.succeeded, sent_at)
             return
+        if sent_at <= self.succeeded:
+            return  # what times out is known last: others that were sent with it have been answered
         self.failures += 1
         if self.failures < FAILURES or (self.rest_s and sent_at < self.began):
             return  # few failures yet, or one of those that had been sent before the rest began

@@ -17,6 +17,7 @@ from apps.tasks.points import figures, provider
 from apps.tasks.points.reconcile import reconcile
 from apps.tasks.points.relay import Relay
 from tasksys_site.celery import DELETE_OLD_DRAINS, DELIVER_POINTS, RECONCILE_POINTS
+from tasksys_site.configuration import ConfigurationError
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +42,11 @@ def relay() -> Relay:
 def deliver() -> None:
     """About a second of it. What a killed worker leaves in the middle comes back by itself."""
     try:
+        _note_figures()
         if settings.CONFIGURATION.points.url:
             relay().drain()
-        _note_figures()
+    except ConfigurationError as error:
+        log.warning("points cannot be delivered", extra={"error": error})
     except DatabaseError as error:
         log.warning("points cannot be delivered just now; the next try is in a second", extra={"error": error})
 

@@ -6,8 +6,11 @@ Where an item needs a newer revision than this process has (see `writing`), all 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
+
+from django.db import Error
 
 from apps.cachesync.task_interface import UserWrite, task_interface
 from apps.dbsvr.rounds import one_of_each
@@ -19,7 +22,9 @@ from apps.tasks.selectors import known_events
 from apps.tasks.services.errors import UnknownEventType
 from apps.tasks.services.events import ASKING_AGAIN, Telling, Told, feeding_of, told, told_in_vain
 from apps.tasks.services.writing import deadline, left_ms
-from workers.protocol import DBSvrError, OldRules, Snapshot
+from workers.protocol import DBSvrError, MasterDown, OldRules, Snapshot
+
+log = logging.getLogger(__name__)
 
 MAX_ITEMS = 500
 
@@ -59,12 +64,14 @@ class _Batch:
     def _try(self, places: Sequence[int]) -> None:
         bundle = self._bundle
         feedings = self._decided(bundle, places)
-        in_vain = [place for place, feeding in feedings.items() if not feeding.fed]
-        known = known_events([(self._tellings[place].uid, self._tellings[place].event_id) for place in in_vain])
+        known = self._known([place for place, feeding in feedings.items() if not feeding.fed])
         writes: dict[int, UserWrite] = {}
         for place, feeding in feedings.items():
             telling = self._tellings[place]
-            if feeding.fed or (telling.uid, telling.event_id) in known:
+            if not feeding.fed and known is None:
+                self.outcomes[place] = MasterDown("whether this event was here before could not be asked; nothing was done")
+                continue
+            if feeding.fed or (known and (telling.uid, telling.event_id) in known):
                 writes[place] = UserWrite(telling.uid, telling.event_id, feeding.changes or [ASKING_AGAIN])
                 continue
             try:
@@ -79,6 +86,14 @@ class _Batch:
             else:
                 self.outcomes[place] = told(bundle, self._tellings[place], feedings[place], answer)
                 self._snapshots[write.uid] = answer.snapshot
+
+    def _known(self, places: Sequence[int]) -> set[tuple[int, str]] | None:
+        """Which of these events were here before; None: nobody could be asked. Those that feed something are done all the same."""
+        try:
+            return known_events([(self._tellings[place].uid, self._tellings[place].event_id) for place in places])
+        except Error as error:
+            log.warning("the master could not be asked for known events", extra={"error": error})
+            return None
 
     def _decided(self, bundle: Bundle, places: Sequence[int]) -> dict[int, Feeding]:
         """What each does, of those whose user could be read."""

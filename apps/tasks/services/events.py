@@ -82,7 +82,7 @@ def record_event(uid: int, event_id: str, event: Event, at: datetime | None, pro
     telling = told_now(uid, event_id, event, at, profile)
 
     def write(bundle: Bundle) -> Told:
-        snapshot, known = user_with_profile(uid, profile, bundle)
+        snapshot, known = user_with_profile(uid, profile, bundle, bundle.listeners.get(event.type, ()))
         feeding = feeding_of(bundle, telling, snapshot, known)
         if not feeding.fed and not event_is_known(uid, event_id):
             return told_in_vain(bundle, telling, snapshot, feeding)

@@ -62,7 +62,7 @@ def run_row(run: DiffRun, stretches: Stretches, language: str) -> RunRow:
         what=_range(run),
         well=_well(run),
         state=_state(run),
-        why=run.why if run.state in UNDECIDED or run.outcome == models.NOT_COMPARED else "",
+        why=_why(run, stretches),
         percent=None if progress is None else int(progress * 100),
         progress=_progress(run, language),
         coverage=_coverage(run, stretches, language),
@@ -88,6 +88,13 @@ def _range(run: DiffRun) -> str:
     if run.last:
         return _("%(rows)s up to %(last)s") % {"rows": rows, "last": run.last}
     return rows
+
+
+def _why(run: DiffRun, stretches: Stretches) -> str:
+    """What it waits for, or what keeps it; said once, when a stretch gives the same reason."""
+    if run.state not in UNDECIDED and run.outcome != models.NOT_COMPARED:
+        return ""
+    return "" if any(run.why == reason for reason, _rows in stretches.reasons) else run.why
 
 
 def _well(run: DiffRun) -> str:
@@ -157,7 +164,7 @@ def _reason(why: str, rows: int | None) -> str:
 def _found(run: DiffRun) -> str:
     if not run.differences:
         return _("none") if run.outcome == models.EQUAL else _("none so far") if run.state in UNDECIDED else _("none found")
-    return ngettext("%(count)s row differs", "%(count)s rows differ", run.differences) % {"count": count(run.differences)}
+    return ngettext("%(count)s row differed", "%(count)s rows differed", run.differences) % {"count": count(run.differences)}
 
 
 def _changes(run: DiffRun) -> tuple[str, ...]:

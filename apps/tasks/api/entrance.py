@@ -31,7 +31,7 @@ ROOT = "api/v1/"
 Answer = Callable[[HttpRequest], HttpResponse]
 
 
-class ApiFront:
+class ApiEntrance:
     def __init__(self, get_response: Answer) -> None:
         self._get_response = get_response
         self._addresses = URLResolver(RoutePattern(ROOT), "apps.tasks.api.urls")

@@ -68,11 +68,11 @@ def test_a_log_line_of_a_request_carries_its_id(api: Caller, monkeypatch: pytest
 
 
 def test_every_request_is_a_line_without_the_uid(api: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    from apps.tasks.api import front
+    from apps.tasks.api import entrance
 
     lines = io.StringIO()
     written = AccessLog(lines, every_s=3600)
-    monkeypatch.setattr(front, "access_log", written)
+    monkeypatch.setattr(entrance, "access_log", written)
 
     api.call("GET", "/api/v1/users/123454321/tasks", headers={"X-Request-Id": "one"})
     api.call("GET", "/api/v1/users/0/tasks", headers={"X-Request-Id": "two"})
