@@ -113,7 +113,7 @@ def test_the_same_with_asyncio_many_at_once(
 
     async def complete_all() -> list[int]:
         async with AsyncTasksysClient(web.address, keys["all"]) as client:
-            done = await asyncio.gather(*(client.complete(uid + number, code) for number in range(20)))
+            done = await asyncio.gather(*(client.complete(uid + 300_000_000 + number, code) for number in range(20)))
             return [each.version for each in done]
 
     assert asyncio.run(complete_all()) == [1] * 20

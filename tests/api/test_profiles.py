@@ -13,7 +13,7 @@ import pytest
 
 from apps.cachesync.scripts import FORGOTTEN
 from apps.cachesync.scripts import keys as keys_on_node
-from apps.tasks.config.documents import Attribute, Condition
+from apps.tasks.config.documents import Attribute, Condition, EventType, Feed
 from deploy.local.ports import free_ports
 from deploy.local.private_stack import PrivateStack
 from tests.stack import published
@@ -137,6 +137,27 @@ def test_what_the_profile_system_says_decides_and_what_the_caller_passes_wins(
     assert all("of_no_condition" not in question["attributes"] for question in system.questions)  # no condition asks for it
     done = server.ask("POST", f"/api/v1/users/{uid + 1}/tasks/{task.code}/complete", {"event_id": "e1"})
     assert done["task"]["completed_now"]
+
+
+def test_a_batch_asks_for_its_users_together_and_an_event_is_judged_by_the_profile(
+    server: Server, system: ProfileSystem, make_task: Callable[..., Any], publish: Callable[[int], Asking], uid: int
+) -> None:
+    task = publish(300)
+    published.publish_tasks(EventType(name=f"shot-{uid}"))
+    condition = ((Condition(attribute=task.attribute, operator=">=", value=30),),)
+    fed = make_task(conditions=condition, feeds=(Feed(event=f"shot-{uid}"),)).code
+    eventually(lambda: fed in {task["code"] for task in server.ask("GET", "/api/v1/users/7/tasks?status=unavailable")["tasks"]})
+    users = range(uid + 400_000_000, uid + 400_000_050)  # nobody else's
+    system.profiles.update({user: {task.attribute: 30 if user % 2 else 3} for user in users})
+    questions = len(system.questions)
+
+    items = server.ask("POST", "/api/v1/users:batchGet", {"items": [{"uid": user} for user in users]})["items"]
+    told = [{"uid": user, "event_id": "e1", "type": f"shot-{uid}"} for user in users]
+    outcomes = server.ask("POST", "/api/v1/events:batch", {"items": told})["items"]
+
+    assert [{shown["code"] for shown in item["result"]["tasks"]} >= {task.code} for item in items] == [bool(user % 2) for user in users]
+    assert [[each["code"] for each in item["result"]["tasks"]] for item in outcomes] == [[fed] if user % 2 else [] for user in users]
+    assert len(system.questions) - questions < 15
 
 
 def test_while_it_is_dead_old_values_stand_and_new_users_are_unknown_and_nobody_waits(
