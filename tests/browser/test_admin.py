@@ -152,7 +152,8 @@ def test_a_phone_shows_the_admin_without_scrolling_sideways(
 def test_the_api_page_shows_and_tries_the_calls(page: Page, stack: Any, screenshot: Screenshot) -> None:
     key = make_key()
     page.goto("/api/docs/")
-    expect(page.locator(".opblock-summary")).to_have_count(12)
+    described = page.request.get("/api/schema/?format=json").json()["paths"]
+    expect(page.locator(".opblock-summary")).to_have_count(sum(len(methods) for methods in described.values()))
     screenshot(page, "api-docs")
 
     page.click("button.authorize")
