@@ -20,11 +20,14 @@ USERS = 10_000
 """Loaded with three tasks each before anything is measured."""
 
 READ_SQL = (
-    "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision"
+    "SELECT s.uid, s.version, s.points, t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision, t.granted"
     " FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid = {uid}"
 )
 INSERT_EVENT_SQL = "INSERT INTO applied_event (uid, event_id, result, day) VALUES ({uid}, {event_id}, '[]', UTC_DATE())"
-UPSERT_TASK_SQL = "INSERT INTO user_task VALUES ({uid}, 1, 'once', 1, 0, NULL, NULL, 0) ON DUPLICATE KEY UPDATE progress = progress + 1"
+UPSERT_TASK_SQL = (
+    "INSERT INTO user_task (uid, task_id, period_key, progress, state, revision) VALUES ({uid}, 1, 'once', 1, 0, 0)"
+    " ON DUPLICATE KEY UPDATE progress = progress + 1"
+)
 # last_insert_id() carries the new version back without a round trip of its own.
 UPDATE_STATE_SQL = "UPDATE user_state SET version = last_insert_id(version + 1) WHERE uid = {uid}"
 DEADLOCK = 1213

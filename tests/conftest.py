@@ -19,6 +19,7 @@ from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import WebProcess
 
+WebProcess.static_template = session.DIRECTORY / "static-template"
 LAYERS = ("unit", "integration", "api", "browser", "fault", "consistency", "setup")
 
 

@@ -119,6 +119,7 @@ def test_a_key_made_on_the_command_line_opens(stack: PrivateStack, keys: dict[st
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_the_demo_is_loaded_once(stack: PrivateStack, keys: dict[str, str], tmp_path: Path) -> None:
     from apps.tasks.models import ApiKey
     from apps.tasks.publishing.live import live_configuration, live_number

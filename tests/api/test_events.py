@@ -250,6 +250,7 @@ def _write_by_newer_rules(task: Task, uid: int, ahead: int = 1) -> None:
     task_interface().finish(uid, "other", [Change(task=number, period="once", op="add", value=1, target=5, revision=revision)])
 
 
+@pytest.mark.long
 def test_a_publication_under_load_loses_no_event_and_counts_none_twice(
     keys: dict[str, str], publish: Publish, api: Caller, uid: int, event_type: str
 ) -> None:

@@ -137,7 +137,7 @@ def test_the_language_is_chosen_on_the_way_in(page: Page, screenshot: Screenshot
     screenshot(page, "home-zh")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_a_phone_shows_the_admin_without_scrolling_sideways(
     open_page: OpenPage, log_in: LogIn, screenshot: Screenshot, scheme: str
 ) -> None:

@@ -566,7 +566,7 @@ def test_a_template_fills_the_form_and_is_saved_into_the_draft(page: Page, log_i
 # All of them
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_a_phone_shows_the_pages_without_scrolling_sideways(
     open_page: OpenPage, log_in: LogIn, screenshot: Screenshot, tag: str, scheme: str
 ) -> None:

@@ -412,7 +412,7 @@ def test_an_attribute_is_added_in_the_draft_and_offered_to_conditions(page_of: C
     expect(page.locator(f"[name=conditions-0-attribute] option[value={name}]")).to_have_count(1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_the_pages_fit_a_phone_in_chinese(open_page: OpenPage, screenshot: Screenshot, scheme: str) -> None:
     live = task(f"phone-{secrets.token_hex(3)}", points=10)
     publish_tasks(live)

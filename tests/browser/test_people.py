@@ -92,7 +92,7 @@ def test_who_may_not_is_told_who_may(page: Page, screenshot: Screenshot, complai
     screenshot(page, "people-refused")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_a_phone_shows_the_pages_of_accounts_without_scrolling_sideways(
     open_page: OpenPage, log_in: LogIn, screenshot: Screenshot, scheme: str
 ) -> None:

@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 import secrets
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,10 +70,14 @@ def log_in(page: Page, operator: Operator) -> Page:
 
 
 def progress_of(web: WebProcess, key: str, uid: int, code: str) -> int:
-    """As a logic server is told: from a cached copy, when there is one."""
+    """As a logic server is told: from a cached copy, when there is one. -1 while the key is too new to be known."""
     request = urllib.request.Request(f"{web.address}/api/v1/users/{uid}/tasks", headers={"Authorization": f"Api-Key {key}"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        tasks = {task["code"]: task for task in json.load(answer)["tasks"]}
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            tasks = {task["code"]: task for task in json.load(answer)["tasks"]}
+    except urllib.error.HTTPError as error:
+        assert error.code == 401
+        return -1
     return int(tasks[code]["progress"])
 
 

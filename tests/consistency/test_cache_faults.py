@@ -45,7 +45,7 @@ def load(seed: int, lasts_s: float) -> Load:
 
 def test_no_old_copy_is_read_while_nodes_broker_center_and_dbsvr_fail(make_api_stack: MakeApiStack) -> None:
     stack = make_api_stack()
-    verdict = check_copies(stack, load(21, lasts_s=15.0), CACHE)
+    verdict = check_copies(stack, load(21, lasts_s=10.0), CACHE)
 
     assert not verdict.violations, str(verdict)
     assert verdict.faults.total() >= 3, str(verdict)

@@ -20,6 +20,7 @@ WAIT_BOUND_S = 2.2
 """The age limit, and what a busy machine may add."""
 
 
+@pytest.mark.long
 def test_no_read_goes_back_in_time_while_the_replica_lags_and_workers_are_killed(make_stack: MakeStack) -> None:
     verdict = check(make_stack(), Load(clients=8, users=200, operations=12_000, seed=11), LAG_AND_KILLS)
 

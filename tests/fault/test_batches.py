@@ -100,6 +100,7 @@ def _finish_or_none(client: TaskClient, uid: int, event_id: str) -> WriteAnswer 
         return None
 
 
+@pytest.mark.long
 def test_user_with_5000_records(make_stack: MakeStack) -> None:
     """He is read and written like any other, also by 130 clients at once: the answers of one batch are 100 MB."""
     stack = make_stack(deadline_ms=30_000, age_limit_ms=20_000, spill_depth=1_000)

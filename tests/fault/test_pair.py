@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import redis
 
 from deploy.local.private_stack import PrivateStack
@@ -144,6 +145,7 @@ def test_clients_see_different_halves_while_both_see_the_database(make_stack: Ma
     assert causes(pair, "a") == []
 
 
+@pytest.mark.long
 def test_a_moved_segment_is_at_home_where_it_was_moved(pair: PrivateStack) -> None:
     """Clients like logic nodes see no error, and nobody asks it back."""
 

@@ -145,6 +145,7 @@ def test_both_restarted_at_once(make_stack: MakeStack) -> None:
     run_through(stack, incident)
 
 
+@pytest.mark.long
 def test_both_restarted_while_one_owned_all_and_nobody_remembers(pair: PrivateStack, clients: tuple[TaskClient, TaskClient]) -> None:
     """Without what the fronts wrote down, the rows are the truth, and the leases of before are waited out."""
     b = clients[1]

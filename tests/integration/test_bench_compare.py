@@ -39,7 +39,7 @@ def test_with_a_lagging_replica_an_unguarded_split_shows_stale_reads_and_ours_sh
 
 def test_a_peer_is_judged_by_the_server_that_answers(make_stack: MakeStack) -> None:
     stack = make_stack()
-    load = f"INSERT INTO user_state SELECT {FIRST_UID} + seq, 1, 0, 0 FROM seq_0_to_{USERS - 1}"
+    load = f"INSERT INTO user_state (uid, version, points, updated_at) SELECT {FIRST_UID} + seq, 1, 0, 0 FROM seq_0_to_{USERS - 1}"
     stack.master.execute(load, "tasksys_user")
     eventually(lambda: stack.replica.execute("SELECT COUNT(*) FROM user_state", "tasksys_user") == [(USERS,)])
     # A proxy that sends everything to the replica, as far as its client can tell.

@@ -147,6 +147,7 @@ def test_who_asks_without_end_is_cut_and_the_front_serves_on(stack: PrivateStack
     assert stack.client().ping()
 
 
+@pytest.mark.long
 def test_a_taken_metrics_port_is_named_and_the_front_serves_without_until_it_is_free(make_stack: MakeStack) -> None:
     stack = make_stack()
     stack.front.stop()

@@ -105,6 +105,7 @@ def test_what_is_published_next_is_revision_2_and_new_tasks_get_new_numbers(migr
     assert "invite" not in {change["key"] for change in msgspec.json.decode(gzip.decompress(packed))}
 
 
+@pytest.mark.long
 def test_a_fresh_database_has_no_revision_and_needs_none(tmp_path: Path) -> None:
     stack = PrivateStack(tmp_path / "fresh")
     try:

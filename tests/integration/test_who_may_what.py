@@ -211,6 +211,15 @@ def operators(django_on_stack: PrivateStack) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
+def clients(operators: dict[str, Any]) -> dict[str, Client]:
+    """Each operator's browser; he is logged in once."""
+    clients = {role: Client(raise_request_exception=False) for role in operators}
+    for role, client in clients.items():
+        client.force_login(operators[role], backend="django.contrib.auth.backends.ModelBackend")
+    return clients
+
+
+@pytest.fixture(scope="module")
 def address_of(operators: dict[str, Any]) -> Iterator[Callable[[str], str]]:
     """The address of a page, with something real to be about; a new draft each time, as a deed may end it."""
     from django.contrib.auth.models import Group
@@ -298,11 +307,9 @@ def test_every_page_has_its_line_and_every_line_its_page() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_each_role_gets_the_page_or_is_told_who_may(name: str, operators: dict[str, Any], address_of: Callable[[str], str]) -> None:
+def test_each_role_gets_the_page_or_is_told_who_may(name: str, clients: dict[str, Client], address_of: Callable[[str], str]) -> None:
     page = PAGES[name]
-    for role, operator in operators.items():
-        client = Client(raise_request_exception=False)
-        client.force_login(operator, backend="django.contrib.auth.backends.ModelBackend")
+    for role, client in clients.items():
         for method, needed in (("GET", page.get), ("POST", page.post)):
             answer = client.generic(method, address_of(name))
             where = f"{role}: {method} {name} was answered {answer.status_code}"

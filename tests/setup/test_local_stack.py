@@ -162,6 +162,7 @@ def test_the_password_is_printed_once_and_the_data_is_kept(running: Copy) -> Non
         assert json.loads(client.execute_command("TASK.GET", 77, "node-1"))["version"] == written["snapshot"]["version"]
 
 
+@pytest.mark.long
 def test_nothing_survives_a_killed_supervisord(running: Copy) -> None:
     os.kill(running.supervisord_pid(), signal.SIGKILL)
 
@@ -195,7 +196,8 @@ def test_a_wrong_setting_is_named_before_anything_starts(copy: Copy) -> None:
     assert copy.processes() == []
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_in_the_foreground_a_signal_stops_it_all(copy: Copy, tmp_path: Path, number: signal.Signals) -> None:
     copy.make("down")
     log = tmp_path / "log"
