@@ -20,6 +20,9 @@ from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import WebProcess
 
 WebProcess.static_template = session.DIRECTORY / "static-template"
+TRIED_AGAIN = ("integration", "api", "browser", "fault", "setup")
+"""Real servers beside two other test processes on two cores: what fails is run once more, and the run counts it as `rerun`. Never a
+consistency test: a violation that was seen once is a violation."""
 LAYERS = ("unit", "integration", "api", "browser", "fault", "consistency", "setup")
 
 
@@ -30,6 +33,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         layer = item.path.relative_to(here).parts[0]
         if layer in LAYERS:
             item.add_marker(getattr(pytest.mark, layer))
+        if layer in TRIED_AGAIN:
+            item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: LAYERS.index(item.path.relative_to(here).parts[0]))
 
 

@@ -17,6 +17,7 @@ from apps.tasks.config.documents import Attribute, Condition, EventType, Feed
 from deploy.local.ports import free_ports
 from deploy.local.private_stack import PrivateStack
 from tests.stack import published
+from tests.stack.cache_nodes import work_off
 from tests.stack.profile_system import TOKEN, ProfileSystem
 from tests.stack.waiting import eventually
 from tests.stack.web_process import WebProcess
@@ -95,7 +96,8 @@ def task(publish: Callable[[int], Asking]) -> Asking:
 
 
 @pytest.fixture(autouse=True)
-def well(system: ProfileSystem) -> Iterator[None]:
+def well(system: ProfileSystem, django_on_stack: PrivateStack) -> Iterator[None]:
+    work_off()  # what other tests have left would keep nodes out of use: no cache sync center runs here
     yield
     system.stop()
     system.behave()

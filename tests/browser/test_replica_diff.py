@@ -70,7 +70,7 @@ def log_in(page: Page, operator: Operator) -> Page:
 
 
 def progress_of(web: WebProcess, key: str, uid: int, code: str) -> int:
-    """As a logic server is told: from a cached copy, when there is one. -1 while the key is too new to be known."""
+    """As a logic server is told: from a cached copy, when there is one. -1 while key or task are too new to be known."""
     request = urllib.request.Request(f"{web.address}/api/v1/users/{uid}/tasks", headers={"Authorization": f"Api-Key {key}"})
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
@@ -79,7 +79,7 @@ def progress_of(web: WebProcess, key: str, uid: int, code: str) -> int:
         if error.code != 401:
             raise
         return -1
-    return int(tasks[code]["progress"])
+    return int(tasks[code]["progress"]) if code in tasks else -1
 
 
 def inject(replica: MariaDBServer, number: int, changed: int, missing: int, extra: int) -> None:

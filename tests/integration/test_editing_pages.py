@@ -174,7 +174,7 @@ def test_the_list_is_filtered_by_what_it_warns_of(client: Client, stack: Private
     )
     capped = Task.objects.get(code=f"c-{mark}")
     stack.master.execute(
-        "INSERT INTO task_traffic (instance, task_id, day, started, completed) VALUES (%s, %s, %s, 9, 8)",
+        "REPLACE INTO task_traffic (instance, task_id, day, started, completed) VALUES (%s, %s, %s, 9, 8)",
         "tasksys_user",
         ("a", capped.pk, now.date()),
     )

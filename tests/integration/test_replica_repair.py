@@ -18,6 +18,7 @@ from apps.tasks.models import AuditEntry
 from deploy.local.private_stack import SECOND_HALF, PrivateStack
 from tests.stack.cache_nodes import NODES, put_copy, start_logic_node, version_on, work_off
 from tests.stack.diffing import SCHEMA, compare, on_replica_alone, wait_for
+from tests.stack.segments import wait_until_balanced
 from workers.protocol import BadArgument, Change, DBSvrError, RepairOrder, encode
 
 ADD = [Change(task=7, period="once", op="add", value=1, target=10)]
@@ -201,6 +202,7 @@ def test_a_row_of_another_user_than_the_one_named_is_refused(stack: PrivateStack
 
 def test_a_repair_that_comes_to_the_other_dbsvr_is_done_by_the_owner(make_stack: Callable[..., PrivateStack]) -> None:
     pair = make_stack(instances=("a", "b"))
+    wait_until_balanced(pair)
     uid = SECOND_HALF + 5  # b's
     order = encode(RepairOrder(table="user_state", key=[str(uid)]))
     with pair.client(instance="b") as owner, pair.client(instance="a") as other:
