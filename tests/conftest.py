@@ -20,9 +20,9 @@ from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import WebProcess
 
 WebProcess.static_template = session.DIRECTORY / "static-template"
-TRIED_AGAIN = ("integration", "api", "browser", "fault", "setup")
+TRIED_AGAIN = ("integration", "api", "browser")
 """Real servers beside two other test processes on two cores: what fails is run once more, and the run counts it as `rerun`. Never a
-consistency test: a violation that was seen once is a violation."""
+test of faults or consistency: a violation that was seen once is a violation."""
 LAYERS = ("unit", "integration", "api", "browser", "fault", "consistency", "setup")
 
 

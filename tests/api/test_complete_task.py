@@ -63,15 +63,23 @@ def test_another_event_for_a_completed_task_gives_nothing(api: Caller, uid: int,
 def test_fifty_parallel_clicks_are_one_event(keys: dict[str, str], uid: int, make_task: Callable[..., Any]) -> None:
     task = make_task()
 
-    def click(_number: int) -> tuple[int, Any]:
+    lost = []
+
+    def click(number: int) -> tuple[int, Any]:
         """As a logic server does: what was not answered in time is sent again."""
-        return eventually(lambda: (answer := Caller(keys["all"]).complete(uid, task.code, "click"))[0] not in (503, 504) and answer, 30)
+        for _ in range(10):
+            answer = Caller(keys["all"]).complete(uid, task.code, "click")
+            if answer[0] not in (503, 504):
+                break
+            lost.append(number)
+        return answer
 
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(click, range(50)))
 
     assert {status for status, _body in answers} == {200}
-    assert sum(body["applied"] for _status, body in answers) <= 1, "none, if the first answer was lost"
+    applied = sum(body["applied"] for _status, body in answers)
+    assert applied == 1 or (lost and not applied), "none, if it was the first answer that was lost"
     assert {body["version"] for _status, body in answers} == {1}
     assert {(body["points"], str(body["task"])) for _status, body in answers} == {(10, str(answers[0][1]["task"]))}
 

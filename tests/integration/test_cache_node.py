@@ -18,8 +18,6 @@ from tests.stack.waiting import eventually
 from workers.protocol import Change, Snapshot, TaskRecord, WriteAnswer
 
 TTL_MS, TIMEOUT_MS = 60_000, 250
-BUSY = 4
-"""Other tests may have the machine's processors at the same time."""
 _uids = itertools.count(880_001)
 
 
@@ -201,7 +199,7 @@ def test_an_erased_user_is_gone_from_his_node(tasks: TaskInterface, uid: int) ->
     assert tasks.get(uid).tasks == []
 
 
-def test_200_readers_who_miss_one_user_cost_the_dbsvr_a_few_reads(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
+def test_200_readers_who_miss_one_user_cost_the_dbsvr_two_reads(stack: PrivateStack, tasks: TaskInterface, uid: int) -> None:
     answers: list[Snapshot] = []
     together = threading.Barrier(200)
 
@@ -218,7 +216,7 @@ def test_200_readers_who_miss_one_user_cost_the_dbsvr_a_few_reads(stack: Private
         thread.join()
 
     assert [answer.version for answer in answers] == [0] * 200
-    assert reads_of(stack) - before <= 2 * BUSY  # two, unless the machine is so busy that waiting readers lose patience
+    assert reads_of(stack) - before <= 2
 
 
 def reads_of(stack: PrivateStack) -> int:
