@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -17,7 +18,7 @@ from apps.tasks.config.bundle_document import SCHEMA, BundleDocument, PublishedT
 from apps.tasks.config.documents import USER_ZONE, WHOLE, Period
 from apps.tasks.config.limits import LAST_YEAR, MAX_CLAIM_GRACE_S
 from apps.tasks.evaluation.attributes import NotOfType, Registry
-from apps.tasks.evaluation.conditions import Groups, compile_groups
+from apps.tasks.evaluation.conditions import Groups, Table, compile_groups
 from apps.tasks.evaluation.feeds import compile_feeds, registries_of
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, Window, clock_of, zone_named
 from apps.tasks.evaluation.release import Members, Share
@@ -69,6 +70,8 @@ class LiveTask:
     in_use: RulesInUse
     kept: tuple[RulesInUse, ...]
     groups: Groups
+    bits: int
+    """Those of its groups in the bundle's table of conditions; 0 where it has no groups."""
     feeds: Mapping[str, Groups]
     """By event type: the filters over the event's attributes, of which one must hold."""
     share: Share | None
@@ -76,6 +79,8 @@ class LiveTask:
     has_relations: bool
     """Whether it depends on other tasks of the user."""
     has_caps: bool
+    is_same_for_all: bool
+    """Whether nothing but the moment, his attributes and his records of this very task decides what a user may do."""
     needs_records: bool
     """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
@@ -110,6 +115,12 @@ class Bundle:
     left_out: Mapping[str, str]
     """Code and sentence of each task that cannot be used here."""
     document: BundleDocument
+    conditions: Table
+    """Those of all tasks."""
+    has_users_zones: bool
+    """Whether a task has its periods in each user's own zone."""
+    stretches: dict[str, Any] = field(default_factory=dict)
+    """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
 
 
 def load_bundle(data: bytes) -> Bundle:
@@ -127,11 +138,11 @@ def load_bundle(data: bytes) -> Bundle:
         members = {name: Members(each.uids) for name, each in document.lists.items()}
     except OverflowError as error:
         raise BadBundle("a list holds what is no uid") from error
-    slots = _Slots()
+    slots, table = _Slots(), Table()
     tasks, left_out = [], {}
     for each in document.tasks:
         try:
-            tasks.append(_compile(each, registry, events, document.lists, slots))
+            tasks.append(_compile(each, registry, events, document.lists, slots, table))
         except ValueError as error:  # UnknownZone, BadCondition, BadTask among them
             left_out[each.code] = str(error)
     return Bundle(
@@ -150,6 +161,8 @@ def load_bundle(data: bytes) -> Bundle:
         periods=tuple(slots.periods),
         left_out=left_out,
         document=document,
+        conditions=table,
+        has_users_zones=None in slots.clocks,
     )
 
 
@@ -192,7 +205,7 @@ _NEVER = datetime.min
 
 
 def _compile(
-    task: PublishedTask, registry: Registry, events: Mapping[str, Registry], lists: Mapping[str, object], slots: _Slots
+    task: PublishedTask, registry: Registry, events: Mapping[str, Registry], lists: Mapping[str, object], slots: _Slots, table: Table
 ) -> LiveTask:
     release = task.release
     unknown = [name for name in (*release.allow, *release.deny) if name not in lists]
@@ -207,7 +220,9 @@ def _compile(
     caps = task.caps
     in_use = _in_use(rules_of(task), task, slots)
     kept = tuple(_in_use(rules, task, slots, rules.before) for rules in task.kept)
+    has_caps = any(cap is not None for cap in (caps.per_user, caps.total, caps.per_period, caps.points_budget))
     has_relations = bool(task.prerequisites or task.exclusive_group or task.sequence)
+    groups = compile_groups(task.conditions, registry)
     return LiveTask(
         number=task.number,
         code=task.code,
@@ -217,12 +232,14 @@ def _compile(
         switched_off=task.switched_off,
         in_use=in_use,
         kept=kept,
-        groups=compile_groups(task.conditions, registry),
+        groups=groups,
         feeds=compile_feeds(task, events),
+        bits=table.add(groups),
         share=share,
         has_relations=has_relations,
         needs_records=has_relations or bool(kept) or in_use.is_streak or in_use.accept_first or in_use.clock is None,
-        has_caps=any(cap is not None for cap in (caps.per_user, caps.total, caps.per_period, caps.points_budget)),
+        has_caps=has_caps,
+        is_same_for_all=share is None and not has_relations and not has_caps,
         may_be_claimed_later=any(rules.by_claim and rules.rules.claim.grace_s for rules in (in_use, *kept)),
     )
 

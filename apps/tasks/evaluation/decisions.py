@@ -68,9 +68,11 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
         return tiers_reached(self.rules, self.progress)
 
 
-def decide(task: LiveTask, user: User) -> Decision:
+def decide(task: LiveTask, user: User, against: tuple[Reason, ...] | None = None) -> Decision:
+    """`against`: what stands against it, where that is known already."""
     rules, period, record = user.standing(task)
-    against = reasons_against(task, user, rules, period, record)
+    if against is None:
+        against = reasons_against(task, user, rules, period, record)
     status, claim_until = why.AVAILABLE, None
     if record is not None and record.state in DONE:
         status = why.COMPLETED

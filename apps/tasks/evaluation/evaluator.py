@@ -13,6 +13,7 @@ from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
+from apps.tasks.evaluation.stretches import stretch_of
 from workers.protocol import Snapshot
 
 __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "explain"]
@@ -21,7 +22,16 @@ __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "e
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:
     """One decision per task, in the order of the codes. `quotas`: what all users have used of caps; without it nothing is said of them."""
     user = User(bundle, profile, snapshot, now, quotas)
-    return [decide(task, user) for task in bundle.tasks]
+    unmet, begun = user.unmet, {record.task for record in snapshot.tasks}
+    decisions = []
+    for task, number, bits, shared in stretch_of(user).plan:
+        if shared is None or (bits and unmet & bits == bits):
+            decisions.append(decide(task, user))
+        elif number in begun:
+            decisions.append(decide(task, user, against=()))
+        else:
+            decisions.append(shared)
+    return decisions
 
 
 def evaluate_task(

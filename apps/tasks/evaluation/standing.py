@@ -36,6 +36,7 @@ class User:
         "_members",
         "_periods",
         "_periods_without_record",
+        "_unmet",
         "bundle",
         "now",
         "profile",
@@ -60,6 +61,14 @@ class User:
         self._periods_without_record: dict[int, PeriodOfTime] = {}
         self._clocks: dict[int, Clock] = {}
         self._members: dict[str, bool] = {}
+        self._unmet: int | None = None
+
+    def without_records(self) -> User:
+        """One at the same moment and in the same zone who has done nothing, and meets every condition."""
+        snapshot = Snapshot(self.uid, self.snapshot.generation, 0, 0, [])
+        nobody = User(self.bundle, self.profile, snapshot, self.now, None)
+        nobody._unmet = 0
+        return nobody
 
     def standing(self, task: LiveTask) -> tuple[RulesInUse, PeriodOfTime, TaskRecord | None]:
         """The rules that hold for the user, their present period, and its record. Kept rules hold for who began under them."""
@@ -119,6 +128,17 @@ class User:
         if found is None:
             found = self._members[name] = self.uid in self.bundle.lists[name]
         return found
+
+    @property
+    def unmet(self) -> int:
+        """The bits of all groups of conditions that he does not meet."""
+        unmet = self._unmet
+        if unmet is None:
+            unmet = self._unmet = self.bundle.conditions.unmet(self.values)
+        return unmet
+
+    def meets_conditions(self, task: LiveTask) -> bool:
+        return not task.bits or self.unmet & task.bits != task.bits
 
     def bucket(self, salt: str) -> int:
         return bucket_of(salt, self.uid)
