@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.utils import translation
 
 from apps.tasks.api.event_answers import uid_in_json
-from apps.tasks.api.task_answers import ExplainedTask, explained_task, task_answer
+from apps.tasks.api.task_answers import ExplainedTask, explained_task, tasks_answer
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.explanation import Explanation
 from workers.protocol import Snapshot, WriteAnswer
@@ -23,7 +23,7 @@ class UserTasks(msgspec.Struct, frozen=True):
     generation: int
     version: int
     points: int
-    tasks: list[msgspec.Raw]
+    tasks: msgspec.Raw
 
 
 class ExplainedUser(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool,
         generation=snapshot.generation,
         version=snapshot.version,
         points=snapshot.points,
-        tasks=[task_answer(decision, with_values, language) for decision in decisions],
+        tasks=tasks_answer(decisions, with_values, language),
     )
 
 

@@ -85,7 +85,9 @@ class LiveTask:
     """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
     """Whether a reward of an earlier period may still be claimed."""
-    words: dict[str | tuple[str, str, bool], bytes] = field(default_factory=dict)
+    looks_back: bool
+    """Whether records of other periods than the present one have a say in a decision."""
+    words: dict[str | tuple[str, str, str, bool], tuple[bytes, ...]] = field(default_factory=dict)
     """What the API has encoded of it and is the same for many users. The evaluator does not look at it."""
 
 
@@ -223,6 +225,7 @@ def _compile(
     has_caps = any(cap is not None for cap in (caps.per_user, caps.total, caps.per_period, caps.points_budget))
     has_relations = bool(task.prerequisites or task.exclusive_group or task.sequence)
     groups = compile_groups(task.conditions, registry)
+    may_be_claimed_later = any(rules.by_claim and rules.rules.claim.grace_s for rules in (in_use, *kept))
     return LiveTask(
         number=task.number,
         code=task.code,
@@ -240,7 +243,8 @@ def _compile(
         needs_records=has_relations or bool(kept) or in_use.is_streak or in_use.accept_first or in_use.clock is None,
         has_caps=has_caps,
         is_same_for_all=share is None and not has_relations and not has_caps,
-        may_be_claimed_later=any(rules.by_claim and rules.rules.claim.grace_s for rules in (in_use, *kept)),
+        may_be_claimed_later=may_be_claimed_later,
+        looks_back=bool(kept) or may_be_claimed_later or in_use.is_streak or in_use.clock is None,
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle, LiveTask
-from apps.tasks.evaluation.decisions import Decision, decide
+from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_unhindered
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
 from apps.tasks.evaluation.stretches import stretch_of
@@ -22,15 +22,19 @@ __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "e
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:
     """One decision per task, in the order of the codes. `quotas`: what all users have used of caps; without it nothing is said of them."""
     user = User(bundle, profile, snapshot, now, quotas)
-    unmet, begun = user.unmet, {record.task for record in snapshot.tasks}
+    unmet, records, begun = user.unmet, user.records, {record.task for record in snapshot.tasks}
     decisions = []
     for task, number, bits, shared in stretch_of(user).plan:
         if shared is None or (bits and unmet & bits == bits):
             decisions.append(decide(task, user))
-        elif number in begun:
-            decisions.append(decide(task, user, against=()))
-        else:
+        elif number not in begun:
             decisions.append(shared)
+        elif task.looks_back:
+            decisions.append(decide_unhindered(task, user))
+        else:
+            period = shared.period
+            record = records.get((number, period.key))
+            decisions.append(shared if record is None else decide_by(task, user, task.in_use, period, record, ()))
     return decisions
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.periods import is_zone
@@ -79,4 +81,4 @@ def _shared(task: LiveTask, nobody: User) -> Decision | None:
     if not task.is_same_for_all:
         return None
     decision = decide(task, nobody)
-    return decision if decision.status == AVAILABLE else None
+    return msgspec.structs.replace(decision, answers={}) if decision.status == AVAILABLE else None
