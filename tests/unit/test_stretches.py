@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from apps.tasks.config.documents import Caps, Claim, Period, Prerequisite, Release, Streak, Task, Tier
 from apps.tasks.evaluation import conditions, stretches
-from apps.tasks.evaluation.bundle import Bundle, LiveTask, load_bundle
+from apps.tasks.evaluation.bundle import Bundle, load_bundle
 from apps.tasks.evaluation.conditions import lacking
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.evaluator import Profile, evaluate
@@ -87,7 +86,14 @@ def records(draw: st.DrawFn, begun: list[Decision]) -> list[TaskRecord]:
     chosen = draw(st.lists(st.sampled_from(begun), max_size=12, unique_by=lambda it: (it.task.number, it.period.key)))
     states = st.sampled_from(["in_progress", "completed", "claimed"])
     return [
-        record(it.task.number, it.period.key, draw(st.integers(0, 5)), draw(states), revision=draw(st.integers(1, 2)), completed_at=1)
+        record(
+            it.task.number,
+            it.period.key,
+            draw(st.integers(0, 5)),
+            draw(states),
+            revision=draw(st.integers(1, 2)),
+            completed_at=draw(st.sampled_from([None, None, 1])),
+        )
         for it in chosen
     ]
 
@@ -151,6 +157,25 @@ def test_zones_that_nobody_knows_and_ever_new_ones_do_not_fill_the_memory(monkey
         assert len(live.stretches) <= 3
 
 
+def test_records_that_do_not_repeat_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stretches, "MOST_ALIKE", 10)
+    live = rich_bundle()
+
+    for progress in range(2 * stretches.SMALL_PROGRESS):
+        found = decisions(live, record(1, "once", progress))
+        assert found["once"].progress == progress
+
+    assert len(live.alike) <= 10
+
+
+def test_who_has_done_as_much_shares_the_decision() -> None:
+    live = rich_bundle()
+    first, second = (decisions(live, record(1, "once", 0), uid=uid)["once"] for uid in (1, 2))
+
+    assert first is second
+    assert decisions(live, record(1, "once", 1, state="completed", completed_at=5))["once"].completed_at == 5
+
+
 def test_a_stretch_ends_where_a_window_or_period_begins_or_ends() -> None:
     profile = Profile(42, {"zone": "Asia/Kathmandu"})
     ends, now = [], NOW
@@ -166,13 +191,10 @@ def test_a_stretch_ends_where_a_window_or_period_begins_or_ends() -> None:
     assert all(before < after for before, after in pairwise(ends))
 
 
-def _shared(live: Bundle) -> Iterator[LiveTask]:
-    decisions(live)
-    return (each for each, _number, _bits, shared in live.stretches[""].plan if shared is not None)
-
-
 def test_what_depends_on_more_than_the_users_attributes_is_decided_for_each() -> None:
-    shared = {each.code for each in _shared(rich_bundle())}
+    live = rich_bundle()
+    decisions(live)
+    shared = {each.task.code for each in live.stretches[""].shared if each is not None}
 
     assert {"once", "daily", "in-users-zone", "level", "streak", "claimed", "rules-kept"} <= shared
     assert not shared & {"released", "listed", "capped", "after-once", "one-of-two", "switched-off", "opens-later"}

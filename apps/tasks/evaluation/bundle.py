@@ -23,6 +23,7 @@ from apps.tasks.evaluation.feeds import compile_feeds, registries_of
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, Window, clock_of, zone_named
 from apps.tasks.evaluation.release import Members, Share
 from apps.tasks.evaluation.user_periods import period_from_key
+from workers.protocol import TaskRecord
 
 
 class BadTask(ValueError):
@@ -100,6 +101,8 @@ class Bundle:
     tasks: tuple[LiveTask, ...]
     by_code: Mapping[str, LiveTask]
     by_number: Mapping[int, LiveTask]
+    places: Mapping[int, int]
+    """In `tasks`, by number."""
     registry: Registry
     lists: Mapping[str, Members]
     groups: Mapping[str, tuple[LiveTask, ...]]
@@ -123,6 +126,8 @@ class Bundle:
     """Whether a task has its periods in each user's own zone."""
     stretches: dict[str, Any] = field(default_factory=dict)
     """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
+    alike: dict[TaskRecord, Any] = field(default_factory=dict)
+    """And the decisions on records that many users have."""
 
 
 def load_bundle(data: bytes) -> Bundle:
@@ -153,6 +158,7 @@ def load_bundle(data: bytes) -> Bundle:
         tasks=tuple(tasks),
         by_code={task.code: task for task in tasks},
         by_number={task.number: task for task in tasks if task.number},
+        places={task.number: place for place, task in enumerate(tasks) if task.number},
         registry=registry,
         lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),

@@ -79,17 +79,20 @@ class Table:
 
     def __init__(self) -> None:
         self._columns: dict[str, tuple[dict[Known | None, int], list[tuple[Check, int]]]] = {}
-        self._places = 0
+        self._tasks: list[int] = []
+        self._groups = 0
+        self._lacking: dict[int, tuple[int, ...]] = {0: ()}
 
     def add(self, groups: Groups) -> int:
         """The bits of a task's groups; 0 without any. He lacks something of whom all of them are unmet."""
         bits = 0
         for group in groups:
-            bit = 1 << self._places
+            bit = 1 << self._groups
             for attribute, check, _condition in group:
                 self._columns.setdefault(attribute, ({}, []))[1].append((check, bit))
             bits |= bit
-            self._places += 1
+            self._groups += 1
+        self._tasks.append(bits)
         return bits
 
     def unmet(self, values: Values) -> int:
@@ -105,6 +108,16 @@ class Table:
                 known[value] = bits
             unmet |= bits
         return unmet
+
+    def lacking(self, unmet: int) -> tuple[int, ...]:
+        """The places of the tasks, in the order in which they were added, of which no group is met. Users share this too."""
+        places = self._lacking.get(unmet)
+        if places is None:
+            places = tuple(place for place, bits in enumerate(self._tasks) if bits and unmet & bits == bits)
+            if len(self._lacking) >= MOST_VALUES:
+                self._lacking = {0: ()}
+            self._lacking[unmet] = places
+        return places
 
 
 def _unmet_by(value: Known | None, checks: Iterable[tuple[Check, int]]) -> int:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle, LiveTask
-from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_unhindered
+from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
-from apps.tasks.evaluation.stretches import stretch_of
+from apps.tasks.evaluation.stretches import decide_begun, stretch_of
 from workers.protocol import Snapshot
 
 __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "explain"]
@@ -22,19 +23,17 @@ __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "e
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:
     """One decision per task, in the order of the codes. `quotas`: what all users have used of caps; without it nothing is said of them."""
     user = User(bundle, profile, snapshot, now, quotas)
-    unmet, records, begun = user.unmet, user.records, {record.task for record in snapshot.tasks}
-    decisions = []
-    for task, number, bits, shared in stretch_of(user).plan:
-        if shared is None or (bits and unmet & bits == bits):
-            decisions.append(decide(task, user))
-        elif number not in begun:
-            decisions.append(shared)
-        elif task.looks_back:
-            decisions.append(decide_unhindered(task, user))
-        else:
-            period = shared.period
-            record = records.get((number, period.key))
-            decisions.append(shared if record is None else decide_by(task, user, task.in_use, period, record, ()))
+    stretch, tasks, places = stretch_of(user), bundle.tasks, bundle.places
+    decisions: list[Any] = list(stretch.shared)
+    lacking = bundle.conditions.lacking(user.unmet)
+    for place in lacking:
+        decisions[place] = None
+    for number, record in user.only_records().items():
+        place = places.get(number, -1)  # of a task that is not published any more
+        if place >= 0 and decisions[place] is not None:
+            decisions[place] = decide_begun(tasks[place], user, decisions[place], record)
+    for place in {*stretch.asked, *lacking}:
+        decisions[place] = decide(tasks[place], user)
     return decisions
 
 

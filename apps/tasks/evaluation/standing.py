@@ -36,12 +36,12 @@ class User:
         "_members",
         "_periods",
         "_periods_without_record",
+        "_records",
         "_unmet",
         "bundle",
         "now",
         "profile",
         "quotas",
-        "records",
         "snapshot",
         "uid",
         "values",
@@ -55,9 +55,9 @@ class User:
         self.now = now
         self.quotas = quotas
         self.values = bundle.registry.read(profile.attributes)
-        self.records = {(record.task, record.period): record for record in snapshot.tasks}
+        self._records: dict[tuple[int, str], TaskRecord] | None = None
         self._by_task: dict[int, list[TaskRecord]] | None = None
-        self._periods = [None if clock is None else clock.period_at(now) for clock in bundle.clocks]
+        self._periods: list[PeriodOfTime | None] | None = None
         self._periods_without_record: dict[int, PeriodOfTime] = {}
         self._clocks: dict[int, Clock] = {}
         self._members: dict[str, bool] = {}
@@ -79,12 +79,15 @@ class User:
             if record is not None and record.revision < kept.before:
                 return kept, period, record
         in_use = task.in_use
-        period = self._periods[in_use.slot] or self._period_in_users_zone(number, in_use.slot)
+        period = self.period(number, in_use.slot)
         return in_use, period, self.records.get((number, period.key))
 
     def period(self, number: int, slot: int) -> PeriodOfTime:
         """The present period of task `number`, whose clock is in `slot`."""
-        period = self._periods[slot]
+        periods = self._periods
+        if periods is None:
+            periods = self._periods = [None if clock is None else clock.period_at(self.now) for clock in self.bundle.clocks]
+        period = periods[slot]
         return self._period_in_users_zone(number, slot) if period is None else period
 
     def _period_in_users_zone(self, number: int, slot: int) -> PeriodOfTime:
@@ -114,6 +117,14 @@ class User:
         zone = self.values.get(ZONE_ATTRIBUTE) or self.profile.attributes.get(ZONE_ATTRIBUTE)
         return zone if isinstance(zone, str) else ""
 
+    @property
+    def records(self) -> dict[tuple[int, str], TaskRecord]:
+        """By task and period."""
+        records = self._records
+        if records is None:
+            records = self._records = {(record.task, record.period): record for record in self.snapshot.tasks}
+        return records
+
     def records_of(self, number: int) -> list[TaskRecord]:
         by_task = self._by_task
         if by_task is None:
@@ -121,6 +132,13 @@ class User:
             for record in self.snapshot.tasks:
                 by_task.setdefault(record.task, []).append(record)
         return by_task.get(number, [])
+
+    def only_records(self) -> dict[int, TaskRecord | None]:
+        """By task, of every task that he has records of; None where he has several."""
+        only: dict[int, TaskRecord | None] = {}
+        for record in self.snapshot.tasks:
+            only[record.task] = None if record.task in only else record
+        return only
 
     def is_on(self, name: str) -> bool:
         """Whether the user is on the list."""

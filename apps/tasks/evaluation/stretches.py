@@ -4,28 +4,33 @@ A task whose window is open, that has no release, no relations and no caps, and 
 of it: the decision is the same one for all such users, in one time zone. So it is made once for a stretch of time. A stretch ends where a
 period or a window of any task begins or ends: within it, no decision of a user without records changes.
 
-Pure. The bundle holds what was found, at most MOST_KEPT decisions in all (or one stretch, however many tasks there are).
+So is the decision on a task of which he has one record, in the present period, when it says no more than a small progress: "2 of 3" is the
+same for many. Such a decision hangs on the record alone, and holds as long as the revision does.
+
+Pure. The bundle holds what was found, at most MOST_KEPT decisions of stretches in all (or one stretch, however many tasks there are), and
+MOST_ALIKE on records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
 
 from apps.tasks.evaluation.bundle import LiveTask
-from apps.tasks.evaluation.decisions import Decision, decide
+from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_unhindered
 from apps.tasks.evaluation.periods import is_zone
 from apps.tasks.evaluation.reasons import AVAILABLE
 from apps.tasks.evaluation.standing import User
+from workers.protocol import TaskRecord
 
 MOST_KEPT = 20_000
 """A day has one stretch after another, and every time zone its own."""
-
-Planned: TypeAlias = tuple[LiveTask, int, int, Decision | None]
-"""A task, its number and bits; the decision for who meets its conditions and has no record of it; None: ask for each user."""
+MOST_ALIKE = 4_096
+SMALL_PROGRESS = 100
+"""Above it hardly two users have the same."""
 
 
 class Stretch(NamedTuple):
@@ -33,7 +38,10 @@ class Stretch(NamedTuple):
 
     since: datetime | None
     until: datetime | None
-    plan: tuple[Planned, ...]
+    shared: tuple[Decision | None, ...]
+    """Of each task the decision for who meets its conditions and has no record of it; None: it is another for each user."""
+    asked: tuple[int, ...]
+    """The places of those."""
 
     def holds(self, at: datetime) -> bool:
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
@@ -54,14 +62,39 @@ def stretch_of(user: User) -> Stretch:
     return stretch
 
 
+def decide_begun(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
+    """On a task that would be the shared decision, if he had no records of it. `only`: his one record of it; None: he has several."""
+    record = only
+    if record is None and not task.looks_back:
+        record = user.records.get((task.number, shared.period.key))
+        if record is None:
+            return shared
+    if record is None or record.period != shared.period.key:
+        return decide_unhindered(task, user) if task.looks_back else shared
+    alike = user.bundle.alike
+    decision = alike.get(record)
+    if decision is None:
+        if task.kept:
+            decision = decide_unhindered(task, user)
+        else:
+            decision = decide_by(task, user, task.in_use, shared.period, record, ())
+        if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
+            if len(alike) >= MOST_ALIKE:
+                alike.clear()
+            decision = alike[record] = msgspec.structs.replace(decision, answers={})
+    return decision
+
+
 def _find(like: User) -> Stretch:
     """`like`: any user with this moment and zone."""
     nobody = like.without_records()
     changes = sorted(_changes(nobody))
+    shared = tuple(_shared(task, nobody) for task in like.bundle.tasks)
     return Stretch(
         max((at for at in changes if at <= like.now), default=None),
         min((at for at in changes if at > like.now), default=None),
-        tuple((task, task.number, task.bits, _shared(task, nobody)) for task in like.bundle.tasks),
+        shared,
+        tuple(place for place, decision in enumerate(shared) if decision is None),
     )
 
 
