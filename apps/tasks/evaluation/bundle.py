@@ -103,6 +103,8 @@ class Bundle:
     by_number: Mapping[int, LiveTask]
     places: Mapping[int, int]
     """In `tasks`, by number."""
+    by_weight: tuple[int, ...]
+    """Places in `tasks`: what weighs most first, else by code."""
     registry: Registry
     lists: Mapping[str, Members]
     groups: Mapping[str, tuple[LiveTask, ...]]
@@ -159,6 +161,7 @@ def load_bundle(data: bytes) -> Bundle:
         by_code={task.code: task for task in tasks},
         by_number={task.number: task for task in tasks if task.number},
         places={task.number: place for place, task in enumerate(tasks) if task.number},
+        by_weight=tuple(sorted(range(len(tasks)), key=lambda place: -tasks[place].document.weight)),
         registry=registry,
         lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),
