@@ -9,7 +9,6 @@ from datetime import datetime
 
 import msgspec
 from django.http import HttpResponse
-from django.utils import translation
 
 from apps.tasks.api.event_answers import uid_in_json
 from apps.tasks.api.task_answers import ExplainedTask, explained_task, tasks_answer
@@ -52,9 +51,8 @@ def answer(value: msgspec.Struct) -> HttpResponse:
     return HttpResponse(_encode(value), content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool, language: str | None = None) -> UserTasks:
-    """`language`: that of tasks' texts; the active one without it."""
-    language = language or translation.get_language() or ""
+def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool, language: str) -> UserTasks:
+    """`language`: that of tasks' texts."""
     return UserTasks(
         uid=uid_in_json(snapshot.uid),
         generation=snapshot.generation,
