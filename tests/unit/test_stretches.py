@@ -69,10 +69,18 @@ def test_zones_that_nobody_knows_and_ever_new_ones_do_not_fill_the_memory(monkey
         decisions(live, zone=f"Nowhere/{number}")
     assert set(live.stretches) == {""}
 
-    monkeypatch.setattr(stretches, "MOST_KEPT", 3 * len(live.tasks))
+    monkeypatch.setattr(stretches, "MOST_KEPT", 3 * live.in_users_zones)
     for zone in ("UTC", "Asia/Shanghai", "Asia/Tokyo", "Asia/Kathmandu", "Europe/Berlin"):
         decisions(live, zone=zone)
         assert len(live.stretches) <= 3
+
+
+def test_zones_share_what_is_in_no_users_zone() -> None:
+    live = rich_bundle()
+    here, there = (decisions(live, zone=zone) for zone in ("Asia/Tokyo", "America/New_York"))
+
+    assert here["daily"] is there["daily"]
+    assert here["in-users-zone"].period != there["in-users-zone"].period
 
 
 def test_records_that_do_not_repeat_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,9 @@ class Bundle:
     conditions: Table
     """Those of all tasks."""
     has_users_zones: bool
-    """Whether a task has its periods in each user's own zone."""
+    """Whether a task has, or had, its periods in each user's own zone."""
+    in_users_zones: int
+    """How many tasks have them there now."""
     stretches: dict[str, Any] = field(default_factory=dict)
     """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
     alike: dict[TaskRecord, Any] = field(default_factory=dict)
@@ -174,6 +176,7 @@ def load_bundle(data: bytes) -> Bundle:
         document=document,
         conditions=table,
         has_users_zones=None in slots.clocks,
+        in_users_zones=sum(1 for task in tasks if task.in_use.clock is None),
     )
 
 

@@ -7,8 +7,8 @@ period or a window of any task begins or ends: within it, no decision of a user 
 So is the decision on a task of which he has one record, in the present period, when it says no more than a small progress: "2 of 3" is the
 same for many. Such a decision hangs on the record alone, and holds as long as the revision does.
 
-Pure. The bundle holds what was found, at most MOST_KEPT decisions of stretches in all (or one stretch, however many tasks there are), and
-MOST_ALIKE on records.
+Pure. The bundle holds what was found: one decision for each task, MOST_KEPT for tasks whose periods are in users' zones (or one zone's,
+however many those are), and MOST_ALIKE on records.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def stretch_of(user: User) -> Stretch:
         zone = ""  # each period has a zone for who has none
         stretch = kept.get(zone)
     if stretch is None or not stretch.holds(user.now):
-        if zone not in kept and (len(kept) + 1) * len(user.bundle.tasks) > MOST_KEPT:
+        if zone not in kept and len(kept) * user.bundle.in_users_zones >= MOST_KEPT:
             kept.clear()
-        stretch = kept[zone] = _find(user)
+        stretch = kept[zone] = _find(user, next((each for each in list(kept.values()) if each.holds(user.now)), None))
     return stretch
 
 
@@ -85,11 +85,14 @@ def decide_begun(task: LiveTask, user: User, shared: Decision, only: TaskRecord 
     return decision
 
 
-def _find(like: User) -> Stretch:
-    """`like`: any user with this moment and zone."""
+def _find(like: User, other: Stretch | None) -> Stretch:
+    """`like`: any user with this moment and zone. `other`: one of another zone that holds too; what is in no user's zone is the same there."""
     nobody = like.without_records()
     changes = sorted(_changes(nobody))
-    shared = tuple(_shared(task, nobody) for task in like.bundle.tasks)
+    shared = tuple(
+        _shared(task, nobody) if other is None or task.in_use.clock is None else other.shared[place]
+        for place, task in enumerate(like.bundle.tasks)
+    )
     return Stretch(
         max((at for at in changes if at <= like.now), default=None),
         min((at for at in changes if at > like.now), default=None),
