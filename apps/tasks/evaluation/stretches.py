@@ -27,7 +27,6 @@ from apps.tasks.evaluation.standing import User
 from workers.protocol import TaskRecord
 
 MOST_KEPT = 20_000
-"""A day has one stretch after another, and every time zone its own."""
 MOST_ALIKE = 4_096
 SMALL_PROGRESS = 100
 """Above it hardly two users have the same."""
@@ -86,7 +85,7 @@ def decide_begun(task: LiveTask, user: User, shared: Decision, only: TaskRecord 
 
 
 def _find(like: User, other: Stretch | None) -> Stretch:
-    """`like`: any user with this moment and zone. `other`: one of another zone that holds too; what is in no user's zone is the same there."""
+    """`like`: any user with this moment and zone. `other`: another zone's that holds too; what is in no user's zone is the same there."""
     nobody = like.without_records()
     changes = sorted(_changes(nobody))
     shared = tuple(
