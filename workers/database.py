@@ -42,6 +42,10 @@ class TryAgain(Exception):
     """A deadlock, or a wait that was too long: nothing happened once the transaction is rolled back."""
 
 
+class Locked(TryAgain):
+    """Somebody else holds a row; he will hold it still if this is tried again at once."""
+
+
 class NoRoom(Exception):
     """The database cannot write now (disk full). Nothing happened."""
 
@@ -147,20 +151,35 @@ class Connection:
     def execute_all(self, statements: Iterable[bytes]) -> None:
         """Changing statements, one after the other, in as few packets as the server takes. One that fails ends it:
         what stands after it is not executed, also in its packet."""
-        raw, packet = self._raw, b""
+        if self.start_all(statements):
+            self.finish_all()
+
+    def start_all(self, statements: Iterable[bytes]) -> bool:
+        """As `execute_all`, but the last packet is only sent, and `finish_all` is to be called before anything else is asked.
+        False when there was none."""
+        packet = b""
+        for statement in statements:
+            if packet and len(packet) + len(statement) > PACKET_BYTES:
+                self.send(packet)
+                self.finish_all()
+                packet = b""
+            packet = packet + b";" + statement if packet else statement
+        if packet:
+            self.send(packet)
+        return bool(packet)
+
+    def finish_all(self) -> None:
+        """Wait for the end of all statements that were sent; raises what became of the one that failed."""
+        raw = self._raw
         try:
-            for statement in (*statements, b""):
-                if packet and (not statement or len(packet) + len(statement) > PACKET_BYTES):
-                    raw.query(packet)
-                    while raw.next_result() == 0:
-                        pass
-                    packet = b""
-                packet = packet + b";" + statement if packet else statement
+            raw.read_query_result()
+            while raw.next_result() == 0:
+                pass
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
     def send(self, statement: bytes) -> None:
-        """Send one changing statement, and do not wait for what comes of it: `receive` does. Nothing else may be asked meanwhile."""
+        """Send a packet, and do not wait for what comes of it: `receive` does, or `finish_all`. Nothing else may be asked meanwhile."""
         try:
             self._raw.send_query(statement)
         except MySQLdb.Error as error:
@@ -205,8 +224,10 @@ def _text(error: MySQLdb.Error) -> str:
 
 def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
     number, sentence = _number(error), f"{endpoint}: {_text(error)}"
-    if number in (DEADLOCK, LOCK_WAIT, STATEMENT_TIME):
+    if number == DEADLOCK:
         return TryAgain(sentence)
+    if number in (LOCK_WAIT, STATEMENT_TIME):
+        return Locked(sentence)
     if number in READ_ONLY:
         return DatabaseUnfit(f"{sentence}: it is no master any more")
     if number in NO_ROOM:

@@ -152,7 +152,7 @@ class _Life:
                     self._link.send(holds)
             if self._step():
                 continue
-            if self._said_idle != self._wake_number:
+            if self._said_idle != self._wake_number and self._batches.room:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             beat_at = self._last_commit_at + self._settings.beat_ms / 1000 if self._batches.is_idle else float("inf")
@@ -162,7 +162,7 @@ class _Life:
         self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
-        for frame in self._link.receive(timeout_s, beside=self._batches.fileno()):
+        for frame in self._link.receive(timeout_s, beside=self._batches.filenos()):
             if isinstance(frame, Write):
                 self._payloads[frame.request_id] = frame
             elif isinstance(frame, Wake):

@@ -7,6 +7,7 @@ docs/protocol.md); the callers decide what is in a batch.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from math import ceil
@@ -304,6 +305,20 @@ def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> di
     return {(uid, event_id): result.encode() for uid, event_id, result in rows}
 
 
+def locked_users(connection: Connection, uids: Iterable[int]) -> set[int]:
+    """Those of these users of whom somebody else holds a row now. Outside of a transaction; waits for nobody.
+
+    Rows that a transaction has made, and not committed, are not seen.
+    """
+    numbers = ",".join(map(str, uids))
+    asked = [f"SELECT uid FROM {table} WHERE uid IN ({numbers})" for table in ("user_state", "user_task")]
+    free = [f"{statement} FOR UPDATE SKIP LOCKED" for statement in asked]
+    states, tasks, free_states, free_tasks = connection.rows_of_all([*asked, *free])
+    held = Counter(states) + Counter(tasks)
+    held -= Counter(free_states) + Counter(free_tasks)
+    return {uid for (uid,) in held}
+
+
 def load_grants(connection: Connection, uid: int, tasks: Collection[int]) -> list[Grant]:
     """What these tasks have given the user, and taken back, in that order."""
     rows = connection.rows(
@@ -323,14 +338,15 @@ class Purge(NamedTuple):
 
 def save(
     connection: Connection, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
-) -> None:
-    """Write back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge.
+) -> bool:
+    """Send what writes back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge. True
+    when there is anything: its end is waited for by `Connection.finish_all`.
 
-    Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
+    That raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
     """
     quote = connection.quote
     saving = _saving(quote, sorted(users, key=lambda user: user.uid), events, now_ms)
-    connection.execute_all((*saving, *_purging(quote, generation, purges, now_ms)))
+    return connection.start_all((*saving, *_purging(quote, generation, purges, now_ms)))
 
 
 def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:
