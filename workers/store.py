@@ -19,6 +19,7 @@ from workers.messages import SegmentRow
 from workers.quotas import QuotaKey
 from workers.segment_rows import lock_owned
 from workers.snapshots import open_snapshot, task_json
+from workers.stored_results import answered
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 from workers.traffic import Row
 from workers.trails import ANY
@@ -42,6 +43,8 @@ class Claim(NamedTuple):
 
 
 class AppliedEvent(NamedTuple):
+    """`result` as `stored_results` makes it."""
+
     uid: int
     event_id: str
     result: bytes
@@ -295,14 +298,14 @@ def load(connection: Connection, instance: str, uids: Collection[int], known: Co
 
 
 def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
-    """The results of those of these (uid, event id) that were applied before."""
+    """The results, as they are answered, of those of these (uid, event id) that were applied before."""
     pairs = list(events)
     # An OR of pairs, not a row IN: the optimizer makes one range of each.
     condition = " OR ".join(["(uid = %s AND event_id = %s)"] * len(pairs))
     rows = connection.execute(
         f"SELECT uid, event_id, result FROM applied_event WHERE {condition}", [value for pair in pairs for value in pair]
     )
-    return {(uid, event_id): result.encode() for uid, event_id, result in rows}
+    return {(uid, event_id): answered(result.encode()) for uid, event_id, result in rows}
 
 
 def locked_users(connection: Connection, uids: Iterable[int]) -> set[int]:

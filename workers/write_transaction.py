@@ -25,11 +25,12 @@ from workers.grants import GrantsNeeded
 from workers.known_users import KnownUsers
 from workers.messages import SegmentRow, Write, Writes
 from workers.ownership import Ownership, not_owner
-from workers.protocol import BadArgument, NotOwner, OldRules, decode_changes
+from workers.protocol import BadArgument, ChangeResult, NotOwner, OldRules, decode_changes
 from workers.quotas import QuotaKey, QuotasNeeded
 from workers.snapshots import user_snapshot, write_answer
 from workers.steps import CAPPED
 from workers.store import AppliedEvent, Purge
+from workers.stored_results import shortened
 from workers.users import User
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
@@ -199,7 +200,7 @@ class WriteTransaction:
             known = results.get(key)
             if known is None:
                 try:
-                    result = self._result(user, write, now)
+                    done = self._result(user, write, now)
                 except QuotasNeeded:
                     self._waiting.append(each)
                     behind.add(user.uid)
@@ -212,8 +213,8 @@ class WriteTransaction:
                         continue
                     results[key] = known
                 else:
-                    results[key] = result
-                    events.append(AppliedEvent(write.uid, write.event_id, result))
+                    results[key] = encode_results(done)
+                    events.append(AppliedEvent(write.uid, write.event_id, shortened(done)))
                     changed[user.uid] = user
             for node in write.nodes:
                 purges[user.uid, node] = Purge(user.uid, user.version, node)
@@ -233,11 +234,11 @@ class WriteTransaction:
             user.forget_changes()
         self._purges += len(purges)
 
-    def _result(self, user: User, write: Write, now_ms: int) -> bytes:
-        """What the write has done, as JSON."""
+    def _result(self, user: User, write: Write, now_ms: int) -> list[ChangeResult]:
+        """What the write has done."""
         if write.is_clear:
             clear(user)
-            return b"[]"
+            return []
         known = len(user.tasks)
         changes = decode_changes(write.changes)  # the front has checked them
         try:
@@ -252,7 +253,7 @@ class WriteTransaction:
                 self.completed.append(each.task)
             elif each.refused == CAPPED:
                 self.capped += 1
-        return encode_results(results)
+        return results
 
     def ended(self, tick: int) -> Writes:
         took_ms = (time.monotonic() - self._began_at) * 1000
