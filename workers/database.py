@@ -88,6 +88,8 @@ class Connection:
                 raise DatabaseUnfit(f"{endpoint}: {_text(error)}") from error
             raise DatabaseGone(f"{endpoint}: {_text(error)}") from error
         self._converter = self._raw.converter
+        self.quote: Callable[[str | bytes], bytes] = self._raw.string_literal
+        """A text as an SQL literal."""
         self.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         if self.is_mariadb:
             self.execute(f"SET SESSION idle_transaction_timeout = {IDLE_TRANSACTION_S}, innodb_lock_wait_timeout = 3")
@@ -195,10 +197,6 @@ class Connection:
     def fileno(self) -> int:
         """Readable once the end of what was sent is known."""
         return int(self._raw.fileno())
-
-    def quote(self, text: str | bytes) -> bytes:
-        """The text as an SQL literal."""
-        return self._raw.string_literal(text)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         with contextlib.suppress(MySQLdb.Error):  # it is given up either way

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.grants import Grant
 from workers.messages import SegmentRow
+from workers.protocol import IN_PROGRESS
 from workers.quotas import QuotaKey
 from workers.segment_rows import lock_owned
 from workers.snapshots import open_snapshot, task_json
@@ -401,6 +402,8 @@ def purge_copy(connection: Connection, generation: int, uid: int, node: str) -> 
 
 def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:
     record = user.tasks[key]
+    if record.state == IN_PROGRESS and not record.granted and not record.taken_back and record.members is None:
+        return b"(%d,%d,%b,%d,0,NULL,NULL,%d,0,0,NULL)" % (user.uid, key[0], quote(key[1]), record.progress, record.revision)
     return b"(%d,%d,%b,%d,%d,%b,%b,%d,%d,%d,%b)" % (
         user.uid,
         key[0],

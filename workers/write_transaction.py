@@ -169,12 +169,15 @@ class WriteTransaction:
 
     def _fence(self, due: Sequence[DueWrite], owned: list[SegmentRow]) -> list[DueWrite]:
         """Those whose users we own, which is held so until the transaction ends; the others are refused (INV 12)."""
-        rows = [row for row in owned if self._ownership.is_possessed(row)]
+        ranges = [(row.first, row.last) for row in owned if self._ownership.is_possessed(row)]
         ours = []
         for each in due:
             write = each.write
-            if any(row.first <= write.uid <= row.last for row in rows):
-                ours.append(each)
+            uid = write.uid
+            for first, last in ranges:
+                if first <= uid <= last:
+                    ours.append(each)
+                    break
             else:
                 self._refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
         return ours
