@@ -194,6 +194,11 @@ class Connection:
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
+    def receive_counting(self) -> tuple[int, int]:
+        """As `receive`; how many rows the statement matched, and its LAST_INSERT_ID."""
+        self.receive()
+        return int(self._raw.affected_rows()), int(self._raw.insert_id())
+
     def fileno(self) -> int:
         """Readable once the end of what was sent is known."""
         return int(self._raw.fileno())

@@ -256,6 +256,8 @@ class _Life:
         if sure:
             _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure)
         if unsure:
+            self._say(self._batches.drain())  # what is open may hold the row of our tick by now
+            self._link.flush()
             tick, more = self._read_by_lock(sorted(unsure), tick)
             snapshots |= more
         answers = [(ticket.request_id, [snapshots.get(uid, NOT_NOW) for uid in ticket.uids]) for ticket in due]

@@ -174,18 +174,28 @@ def take_tick(connection: Connection, instance: str, epoch: int, generation: int
 
     Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
 
-    Awaited alone, and before COMMIT is sent: a COMMIT that a frozen server finds later cannot come without it, and the lock keeps a
+    Awaited, and before COMMIT is sent: a COMMIT that a frozen server finds later cannot come without it, and the lock keeps a
     predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
-    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
+    ask_for_tick(connection, instance, epoch, generation)
     try:
-        matched, tick = connection.execute_counting(
-            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
-            " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
-            (_wall_us(), instance, epoch, generation),
-        )
+        return receive_tick(connection, instance, epoch, generation)
     except TryAgain as error:
         raise DatabaseGone(f"the row of instance {instance} stays locked: {error}") from error
+
+
+def ask_for_tick(connection: Connection, instance: str, epoch: int, generation: int) -> None:
+    """The first half of `take_tick`: nothing else may be asked here until `receive_tick`. The row may be our own COMMIT's for a while."""
+    patience = b"SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else b""
+    connection.send(
+        b"%bUPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %d WHERE instance = %b AND worker_epoch = %d AND generation = %d"
+        % (patience, _wall_us(), connection.quote(instance), epoch, generation)
+    )
+
+
+def receive_tick(connection: Connection, instance: str, epoch: int, generation: int) -> int:
+    """The other half: the tick. Raises TryAgain when its row stayed locked."""
+    matched, tick = connection.receive_counting()
     if matched != 1:
         connection.execute("ROLLBACK")
         if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):

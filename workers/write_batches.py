@@ -1,11 +1,13 @@
 """Writes as transactions, two at a time: while one is in its COMMIT, which waits for the disk, the next is made on a second connection.
 
 There is one *open* transaction at the most, which takes what comes, and one in its COMMIT. The open one takes its tick and follows
-when the other has ended, so ticks rise in the order of commits. A user with a write in the COMMIT is not in the open one: his next
-write is held until then. When the database refuses something, all of the open one is rolled back and done again alone, in ever smaller
-transactions, until the guilty write is alone. A write that meets a row lock of somebody else waits here, is tried again every
-LOCKED_RETRY_S until its time is over, and holds nobody up but later writes of the same user: whose rows are locked is asked for
-(`store.locked_users`), not found out by trying.
+when the other has ended, so ticks rise in the order of commits; when it has grown as large as the other, it asks for its tick before, and
+is *closed* from then on. A user with a write in the COMMIT is not in the open one: his next write is held until then. When the database
+refuses something, all of the open one is rolled back and done again alone, in ever smaller transactions, until the guilty write is alone.
+
+A write that meets a row lock of somebody else waits here, is tried again every LOCKED_RETRY_S until its time is over, and holds nobody up
+but later writes of the same user: whose rows are locked is asked for (`store.locked_users`), not found out by trying.
+
 Says what became of each write in `Writes` frames; decides nothing about who is told.
 """
 
@@ -69,7 +71,7 @@ class WriteBatches:
         self._open: WriteTransaction | None = None
         self._committing: _Committing | None = None
         self._held: list[DueWrite] = []
-        """For users with a write in the COMMIT."""
+        """For users with a write in the COMMIT, or while what is open is closed."""
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
         self._quota_patience_s: float = QUOTA_PATIENCE_S
@@ -115,7 +117,7 @@ class WriteBatches:
     @property
     def room(self) -> int:
         """How many more writes may be taken now. None while the database is at those that were taken last: they find their place behind."""
-        if self._open is not None and self._open.is_busy:
+        if self._open is not None and (self._open.is_closed or self._open.is_busy):
             return 0
         return max(0, self._most - len(self._held) - (len(self._open.due) if self._open else 0))
 
@@ -164,6 +166,7 @@ class WriteBatches:
         """Once no COMMIT is under way any more, let the open transaction follow."""
         if self._committing is not None:
             if not select.select([self._committing.transaction.connection], [], [], 0)[0]:
+                yield from self._ask_for_tick()
                 return
             yield from self.settle()
         yield from self._follow()
@@ -192,8 +195,28 @@ class WriteBatches:
             yield from self.settle()
             yield from self._follow()
 
+    def _ask_for_tick(self) -> Iterator[Writes]:
+        """While a COMMIT is under way: the database gives the next tick the moment that the row is free, with no word from here between.
+
+        Only to a transaction that is as large as the one before: it takes no more writes from here on, and they should not become smaller.
+        """
+        transaction, committing = self._open, self._committing
+        if transaction is None or committing is None or transaction.is_closed or transaction.is_busy or transaction.needs_quotas:
+            return
+        if len(transaction.due) < len(committing.transaction.due):
+            return
+        try:
+            self._finish(transaction)
+        except (StatementRefused, TryAgain, NoRoom) as error:
+            yield from self._do_again(error)
+            return
+        store.ask_for_tick(transaction.connection, self._instance, self._epoch, self.generation)
+        transaction.is_closed = True
+
     def _follow(self) -> Iterator[Writes]:
         """The COMMIT before has ended: take what was held for it, and commit what is open."""
+        if self._open is not None and self._open.is_closed and self._committing is None:
+            yield from self._end_open()
         held, self._held = self._held, []
         yield from self._take(held)
         if self._open is not None and self._committing is None:
@@ -202,6 +225,9 @@ class WriteBatches:
     def _take(self, due: list[DueWrite]) -> Iterator[Writes]:
         due = self._hold_back(due)
         if not due:
+            return
+        if self._open is not None and self._open.is_closed:
+            self._held += due
             return
         if self._open is None:
             self._open = self._begin()
@@ -264,7 +290,11 @@ class WriteBatches:
         transaction, self._open = self._open, None
         assert transaction is not None
         try:
-            tick = self._take_tick(transaction.connection)
+            tick = self._take_tick(transaction.connection, transaction.is_closed)
+        except TryAgain as error:
+            self._open = transaction  # its patience was over before the COMMIT before it
+            yield from self._do_again(error)
+            return
         except NoRoom as error:
             yield self._refused_for_room(transaction, error)
             return
@@ -273,8 +303,9 @@ class WriteBatches:
         store.send_commit(transaction.connection)
         self._committing = _Committing(transaction, tick)
 
-    def _take_tick(self, connection: Connection) -> int:
-        return store.take_tick(connection, self._instance, self._epoch, self.generation)
+    def _take_tick(self, connection: Connection, was_asked_for: bool = False) -> int:
+        take = store.receive_tick if was_asked_for else store.take_tick
+        return take(connection, self._instance, self._epoch, self.generation)
 
     # -- when the database refuses something
 

@@ -73,6 +73,8 @@ class WriteTransaction:
         self._began_at = time.monotonic()
         self.outcomes: list[Outcome] = []
         """What the front is to hear once the COMMIT has ended well."""
+        self.is_closed = False
+        """Its tick was asked for: nothing may be added any more."""
         self._is_saving = False
         self._failure: Exception | None = None
         self._refused: list[Refusal] = []
@@ -111,6 +113,8 @@ class WriteTransaction:
 
     def keep_alive(self) -> None:
         """The server ends a transaction that is idle for too long. What this finds out is raised by what comes next."""
+        if self.is_closed:
+            return  # it is not idle: it waits for its tick
         try:
             self._catch_up()
             self.connection.execute("DO 0")
@@ -143,6 +147,10 @@ class WriteTransaction:
         self._take(waiting, begins=False)
         self._catch_up()
         store.save_quotas(self.connection, {key: used for key, used in self._quotas.items() if used != locked[key]})
+
+    @property
+    def needs_quotas(self) -> bool:
+        return bool(self._waiting)
 
     @property
     def has_quotas(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -232,6 +233,86 @@ def test_a_transaction_that_waits_for_a_slow_commit_says_what_it_was_refused_for
     frames += batches.drain()
 
     assert {number: is_new for frame in frames for number, is_new, _ in frame.outcomes} == {2: True, 3: False, 4: True}
+
+
+@pytest.fixture
+def slow_commit(monkeypatch: pytest.MonkeyPatch, batches: WriteBatches) -> Callable[[], None]:
+    """While a COMMIT is under way, its end is not seen before this is called."""
+    look, is_over = select.select, []
+
+    def see_no_end(readers: list[Any], *rest: Any) -> Any:
+        slow = batches._committing.transaction.connection if batches._committing and not is_over else None
+        return ([], [], []) if slow in readers else look(readers, *rest)
+
+    monkeypatch.setattr(select, "select", see_no_end)
+    return lambda: is_over.append(True)
+
+
+def one_in_its_commit_and_one_open(batches: WriteBatches, uid: int) -> list[Writes]:
+    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+    frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
+    assert batches._open is not None
+    eventually(lambda: not batches._open.is_busy)
+    return frames
+
+
+def test_what_has_grown_as_large_as_the_transaction_before_asks_for_its_tick_and_takes_no_more(
+    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+) -> None:
+    uid = 6_100_000_600
+    frames = one_in_its_commit_and_one_open(batches, uid)
+    assert batches.room
+
+    frames += batches.go_on()
+    assert not batches.room
+    frames += batches.write([write(3, uid + 2, new_event_id()), write(4, uid + 1, new_event_id())], time.monotonic())
+    assert batches._open is not None
+    batches._open.keep_alive()
+    slow_commit()
+    frames += batches.drain()
+
+    ticks = [(frame.tick, [number for number, _, _ in frame.outcomes]) for frame in frames]
+    assert ticks == sorted(ticks)
+    assert [numbers for _, numbers in ticks][:2] == [[1], [2]]
+    assert sorted(number for _, numbers in ticks for number in numbers) == [1, 2, 3, 4]
+    rows = connection.execute("SELECT version FROM user_state WHERE uid BETWEEN %s AND %s ORDER BY uid", (uid, uid + 2))
+    assert rows == [(1,), (2,), (1,)]
+
+
+def test_a_superseded_worker_that_asks_for_its_tick_beside_its_commit_gets_none(
+    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+) -> None:
+    uid = 6_100_000_610
+    frames = one_in_its_commit_and_one_open(batches, uid)
+    store.claim_instance(connection, "a", Known())
+    frames += batches.go_on()
+    slow_commit()
+
+    with pytest.raises(store.Superseded):
+        frames += batches.drain()
+
+    assert connection.execute("SELECT uid FROM user_state WHERE uid BETWEEN %s AND %s", (uid, uid + 1)) == [(uid,)]
+
+
+def test_a_tick_whose_row_stays_locked_for_long_is_asked_for_once_more(
+    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+) -> None:
+    """As when the disk takes longer for the COMMIT before than a statement waits for a row."""
+    uid = 6_100_000_620
+    frames = one_in_its_commit_and_one_open(batches, uid)
+    connection.execute("SET SESSION idle_transaction_timeout = 0")
+    connection.execute("BEGIN")
+    connection.execute("SELECT 1 FROM db_info WHERE instance = 'a' FOR UPDATE")
+    frames += batches.go_on()
+    waiting = batches._open.connection if batches._open is not None else None
+    assert waiting is not None
+    eventually(lambda: select.select([waiting], [], [], 0)[0], within_s=20)
+    connection.execute("COMMIT")
+    slow_commit()
+
+    frames += batches.drain()
+
+    assert [[number for number, _, _ in frame.outcomes] for frame in frames] == [[1], [2]]
 
 
 def test_users_are_read_anew_when_the_segment_was_somebody_elses_meanwhile(batches: WriteBatches, connection: Connection) -> None:
