@@ -42,6 +42,10 @@ class TryAgain(Exception):
     """A deadlock, or a wait that was too long: nothing happened once the transaction is rolled back."""
 
 
+class Locked(TryAgain):
+    """Somebody else holds a row; he will hold it still if this is tried again at once."""
+
+
 class NoRoom(Exception):
     """The database cannot write now (disk full). Nothing happened."""
 
@@ -84,6 +88,8 @@ class Connection:
                 raise DatabaseUnfit(f"{endpoint}: {_text(error)}") from error
             raise DatabaseGone(f"{endpoint}: {_text(error)}") from error
         self._converter = self._raw.converter
+        self.quote: Callable[[str | bytes], bytes] = self._raw.string_literal
+        """A text as an SQL literal."""
         self.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         if self.is_mariadb:
             self.execute(f"SET SESSION idle_transaction_timeout = {IDLE_TRANSACTION_S}, innodb_lock_wait_timeout = 3")
@@ -147,20 +153,35 @@ class Connection:
     def execute_all(self, statements: Iterable[bytes]) -> None:
         """Changing statements, one after the other, in as few packets as the server takes. One that fails ends it:
         what stands after it is not executed, also in its packet."""
-        raw, packet = self._raw, b""
+        if self.start_all(statements):
+            self.finish_all()
+
+    def start_all(self, statements: Iterable[bytes]) -> bool:
+        """As `execute_all`, but the last packet is only sent, and `finish_all` is to be called before anything else is asked.
+        False when there was none."""
+        packet = b""
+        for statement in statements:
+            if packet and len(packet) + len(statement) > PACKET_BYTES:
+                self.send(packet)
+                self.finish_all()
+                packet = b""
+            packet = packet + b";" + statement if packet else statement
+        if packet:
+            self.send(packet)
+        return bool(packet)
+
+    def finish_all(self) -> None:
+        """Wait for the end of all statements that were sent; raises what became of the one that failed."""
+        raw = self._raw
         try:
-            for statement in (*statements, b""):
-                if packet and (not statement or len(packet) + len(statement) > PACKET_BYTES):
-                    raw.query(packet)
-                    while raw.next_result() == 0:
-                        pass
-                    packet = b""
-                packet = packet + b";" + statement if packet else statement
+            raw.read_query_result()
+            while raw.next_result() == 0:
+                pass
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
     def send(self, statement: bytes) -> None:
-        """Send one changing statement, and do not wait for what comes of it: `receive` does. Nothing else may be asked meanwhile."""
+        """Send a packet, and do not wait for what comes of it: `receive` does, or `finish_all`. Nothing else may be asked meanwhile."""
         try:
             self._raw.send_query(statement)
         except MySQLdb.Error as error:
@@ -173,13 +194,14 @@ class Connection:
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
+    def receive_counting(self) -> tuple[int, int]:
+        """As `receive`; how many rows the statement matched, and its LAST_INSERT_ID."""
+        self.receive()
+        return int(self._raw.affected_rows()), int(self._raw.insert_id())
+
     def fileno(self) -> int:
         """Readable once the end of what was sent is known."""
         return int(self._raw.fileno())
-
-    def quote(self, text: str | bytes) -> bytes:
-        """The text as an SQL literal."""
-        return self._raw.string_literal(text)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         with contextlib.suppress(MySQLdb.Error):  # it is given up either way
@@ -205,8 +227,10 @@ def _text(error: MySQLdb.Error) -> str:
 
 def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
     number, sentence = _number(error), f"{endpoint}: {_text(error)}"
-    if number in (DEADLOCK, LOCK_WAIT, STATEMENT_TIME):
+    if number == DEADLOCK:
         return TryAgain(sentence)
+    if number in (LOCK_WAIT, STATEMENT_TIME):
+        return Locked(sentence)
     if number in READ_ONLY:
         return DatabaseUnfit(f"{sentence}: it is no master any more")
     if number in NO_ROOM:

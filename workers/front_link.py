@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -99,8 +100,8 @@ class FrontLink:
         except OSError as error:
             raise FrontGone(str(error)) from error
 
-    def receive(self, timeout_s: float, beside: int | None = None) -> list[FromFront]:
-        """What the front has said. Waits up to `timeout_s` for a first frame, or until `beside`, another descriptor, can be read.
+    def receive(self, timeout_s: float, beside: Sequence[int] = ()) -> list[FromFront]:
+        """What the front has said. Waits up to `timeout_s` for a first frame, or until one of `beside`, other descriptors, can be read.
 
         Raises FrontGone.
         """
@@ -108,12 +109,14 @@ class FrontLink:
         wait_ms = int(timeout_s * 1000)
         if wait_ms > 0:
             self.flush()
-        if beside is not None and wait_ms > 0 and not frames:
-            self._poll.register(beside, select.POLLIN)
+        if beside and wait_ms > 0 and not frames:
+            for each in beside:
+                self._poll.register(each, select.POLLIN)
             try:
                 self._poll.poll(wait_ms)
             finally:
-                self._poll.unregister(beside)
+                for each in beside:
+                    self._poll.unregister(each)
             wait_ms = 0
         while not frames and (wait_ms <= 0 or self._poll.poll(wait_ms)):
             try:

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from workers.messages import SegmentRow
 from workers.users import User
 
-BYTES_OF_A_RECORD = 400
+BYTES_OF_A_RECORD = 600
 """About; who has members of distinct tasks counts for more."""
 MOST_RECORDS = 100_000
-"""Some 40 MB."""
+"""Some 60 MB."""
 
 
 class KnownUsers:

@@ -11,6 +11,7 @@ commit (INV 3).
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import time
 from collections.abc import Iterable
@@ -65,6 +66,9 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
         with contextlib.closing(role.open(place.look.endpoint)) as second:
             _Life(configuration, instance, stop, log, place, connection, second, traffic).live()
 
+    # What a write makes is freed by counting references, and users who are kept are many: cycles are looked for seldom.
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 50)
     role = MasterRole(instance, configuration.databases)
     probes = Probes(configuration.databases.master, role.look_at)
     return WorkerProcess("master", local_socket_path(configuration, instance), role, probes, live, stop, log)
@@ -152,7 +156,7 @@ class _Life:
                     self._link.send(holds)
             if self._step():
                 continue
-            if self._said_idle != self._wake_number:
+            if self._said_idle != self._wake_number and self._batches.room:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
             beat_at = self._last_commit_at + self._settings.beat_ms / 1000 if self._batches.is_idle else float("inf")
@@ -162,7 +166,7 @@ class _Life:
         self._link.flush()
 
     def _hear(self, timeout_s: float) -> None:
-        for frame in self._link.receive(timeout_s, beside=self._batches.fileno()):
+        for frame in self._link.receive(timeout_s, beside=self._batches.filenos()):
             if isinstance(frame, Write):
                 self._payloads[frame.request_id] = frame
             elif isinstance(frame, Wake):
@@ -252,6 +256,8 @@ class _Life:
         if sure:
             _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure)
         if unsure:
+            self._say(self._batches.drain())  # what is open may hold the row of our tick by now
+            self._link.flush()
             tick, more = self._read_by_lock(sorted(unsure), tick)
             snapshots |= more
         answers = [(ticket.request_id, [snapshots.get(uid, NOT_NOW) for uid in ticket.uids]) for ticket in due]
@@ -304,6 +310,8 @@ class _Life:
 
     def _payload(self, request_id: int) -> Write:
         """The payload was sent before the ticket, but may still be on its way. A front that sends none is not ours."""
+        if (payload := self._payloads.pop(request_id, None)) is not None:
+            return payload
         until = time.monotonic() + PAYLOAD_WAIT_S
         while request_id not in self._payloads:
             if time.monotonic() >= until:

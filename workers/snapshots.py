@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workers.users import STATES, User
+from workers.users import STATES, Record, RecordKey, User
 
 _STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
 
@@ -44,15 +44,18 @@ def open_snapshot(uid: bytes, generation: bytes, version: bytes, points: bytes, 
 
 def user_snapshot(user: User, generation: int) -> bytes:
     """The open snapshot of a user to whom changes have just been applied."""
-    tasks = ",".join(
-        [
-            f'{{"task":{task},"period":"{period}","progress":{record.progress},"state":"{record.state}",'
-            f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}'
-            + (f',"granted":{record.granted}}}' if record.granted else "}")
-            for (task, period), record in sorted(user.tasks.items())
-        ]
-    )
+    tasks = ",".join([record.json or _keep_json(key, record) for key, record in sorted(user.tasks.items())])
     return (f'{{"uid":{user.uid},"generation":{generation},"version":{user.version},"points":{user.points},"tasks":[{tasks}]').encode()
+
+
+def _keep_json(key: RecordKey, record: Record) -> str:
+    """A user's other records stay as they are from write to write."""
+    record.json = (
+        f'{{"task":{key[0]},"period":"{key[1]}","progress":{record.progress},"state":"{record.state}",'
+        f'"completed_at":{_number(record.completed_at)},"claimed_at":{_number(record.claimed_at)},"revision":{record.revision}'
+        + (f',"granted":{record.granted}}}' if record.granted else "}")
+    )
+    return record.json
 
 
 def closing(served_by: str, reason: str | None, storable: bool) -> bytes:

@@ -7,6 +7,7 @@ docs/protocol.md); the callers decide what is in a batch.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from math import ceil
@@ -15,9 +16,11 @@ from typing import NamedTuple, TypeAlias
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.grants import Grant
 from workers.messages import SegmentRow
+from workers.protocol import IN_PROGRESS
 from workers.quotas import QuotaKey
 from workers.segment_rows import lock_owned
 from workers.snapshots import open_snapshot, task_json
+from workers.stored_results import answered
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 from workers.traffic import Row
 from workers.trails import ANY
@@ -41,6 +44,8 @@ class Claim(NamedTuple):
 
 
 class AppliedEvent(NamedTuple):
+    """`result` as `stored_results` makes it."""
+
     uid: int
     event_id: str
     result: bytes
@@ -169,18 +174,28 @@ def take_tick(connection: Connection, instance: str, epoch: int, generation: int
 
     Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
 
-    Awaited alone, and before COMMIT is sent: a COMMIT that a frozen server finds later cannot come without it, and the lock keeps a
+    Awaited, and before COMMIT is sent: a COMMIT that a frozen server finds later cannot come without it, and the lock keeps a
     predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
     """
-    patience = "SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else ""
+    ask_for_tick(connection, instance, epoch, generation)
     try:
-        matched, tick = connection.execute_counting(
-            patience + "UPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %s"
-            " WHERE instance = %s AND worker_epoch = %s AND generation = %s",
-            (_wall_us(), instance, epoch, generation),
-        )
+        return receive_tick(connection, instance, epoch, generation)
     except TryAgain as error:
         raise DatabaseGone(f"the row of instance {instance} stays locked: {error}") from error
+
+
+def ask_for_tick(connection: Connection, instance: str, epoch: int, generation: int) -> None:
+    """The first half of `take_tick`: nothing else may be asked here until `receive_tick`. The row may be our own COMMIT's for a while."""
+    patience = b"SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else b""
+    connection.send(
+        b"%bUPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %d WHERE instance = %b AND worker_epoch = %d AND generation = %d"
+        % (patience, _wall_us(), connection.quote(instance), epoch, generation)
+    )
+
+
+def receive_tick(connection: Connection, instance: str, epoch: int, generation: int) -> int:
+    """The other half: the tick. Raises TryAgain when its row stayed locked."""
+    matched, tick = connection.receive_counting()
     if matched != 1:
         connection.execute("ROLLBACK")
         if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):
@@ -294,14 +309,28 @@ def load(connection: Connection, instance: str, uids: Collection[int], known: Co
 
 
 def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
-    """The results of those of these (uid, event id) that were applied before."""
+    """The results, as they are answered, of those of these (uid, event id) that were applied before."""
     pairs = list(events)
     # An OR of pairs, not a row IN: the optimizer makes one range of each.
     condition = " OR ".join(["(uid = %s AND event_id = %s)"] * len(pairs))
     rows = connection.execute(
         f"SELECT uid, event_id, result FROM applied_event WHERE {condition}", [value for pair in pairs for value in pair]
     )
-    return {(uid, event_id): result.encode() for uid, event_id, result in rows}
+    return {(uid, event_id): answered(result.encode()) for uid, event_id, result in rows}
+
+
+def locked_users(connection: Connection, uids: Iterable[int]) -> set[int]:
+    """Those of these users of whom somebody else holds a row now. Outside of a transaction; waits for nobody.
+
+    Rows that a transaction has made, and not committed, are not seen.
+    """
+    numbers = ",".join(map(str, uids))
+    asked = [f"SELECT uid FROM {table} WHERE uid IN ({numbers})" for table in ("user_state", "user_task")]
+    free = [f"{statement} FOR UPDATE SKIP LOCKED" for statement in asked]
+    states, tasks, free_states, free_tasks = connection.rows_of_all([*asked, *free])
+    held = Counter(states) + Counter(tasks)
+    held -= Counter(free_states) + Counter(free_tasks)
+    return {uid for (uid,) in held}
 
 
 def load_grants(connection: Connection, uid: int, tasks: Collection[int]) -> list[Grant]:
@@ -323,14 +352,15 @@ class Purge(NamedTuple):
 
 def save(
     connection: Connection, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
-) -> None:
-    """Write back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge.
+) -> bool:
+    """Send what writes back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge. True
+    when there is anything: its end is waited for by `Connection.finish_all`.
 
-    Raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
+    That raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
     """
     quote = connection.quote
     saving = _saving(quote, sorted(users, key=lambda user: user.uid), events, now_ms)
-    connection.execute_all((*saving, *_purging(quote, generation, purges, now_ms)))
+    return connection.start_all((*saving, *_purging(quote, generation, purges, now_ms)))
 
 
 def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:
@@ -382,6 +412,8 @@ def purge_copy(connection: Connection, generation: int, uid: int, node: str) -> 
 
 def _task_row(quote: Quote, user: User, key: tuple[int, str]) -> bytes:
     record = user.tasks[key]
+    if record.state == IN_PROGRESS and not record.granted and not record.taken_back and record.members is None:
+        return b"(%d,%d,%b,%d,0,NULL,NULL,%d,0,0,NULL)" % (user.uid, key[0], quote(key[1]), record.progress, record.revision)
     return b"(%d,%d,%b,%d,%d,%b,%b,%d,%d,%d,%b)" % (
         user.uid,
         key[0],

@@ -30,6 +30,8 @@ class Record:
     taken_back: int = 0
     members: bytes | None = None
     """Of mode distinct: the hash of each member that was counted, one after the other."""
+    json: str = field(default="", compare=False, repr=False)
+    """How a snapshot shows it, once one did: it does not change after that, since a change makes another record of it."""
 
     @property
     def has_begun(self) -> bool:

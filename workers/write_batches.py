@@ -1,10 +1,13 @@
 """Writes as transactions, two at a time: while one is in its COMMIT, which waits for the disk, the next is made on a second connection.
 
 There is one *open* transaction at the most, which takes what comes, and one in its COMMIT. The open one takes its tick and follows
-when the other has ended, so ticks rise in the order of commits. A user with a write in the COMMIT is not in the open one: his next
-write is held until then. When the database refuses something, all of the open one is rolled back and done again alone, in ever smaller
-transactions, until the guilty write is alone. A write that meets a row lock of somebody else waits here, is tried again every
-LOCKED_RETRY_S until its time is over, and holds nobody up but later writes of the same user.
+when the other has ended, so ticks rise in the order of commits; when it has grown as large as the other, it asks for its tick before, and
+is *closed* from then on. A user with a write in the COMMIT is not in the open one: his next write is held until then. When the database
+refuses something, all of the open one is rolled back and done again alone, in ever smaller transactions, until the guilty write is alone.
+
+A write that meets a row lock of somebody else waits here, is tried again every LOCKED_RETRY_S until its time is over, and holds nobody up
+but later writes of the same user: whose rows are locked is asked for (`store.locked_users`), not found out by trying.
+
 Says what became of each write in `Writes` frames; decides nothing about who is told.
 """
 
@@ -16,13 +19,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workers import store
-from workers.database import Connection, DatabaseGone, Duplicate, NoRoom, StatementRefused, TryAgain
+from workers.database import Connection, DatabaseGone, Duplicate, Locked, NoRoom, StatementRefused, TryAgain
 from workers.known_users import KnownUsers
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import DBSvrError, MasterDown, Refused
 from workers.traffic import Row, Traffic
-from workers.write_transaction import DueWrite, Outcome, QuotasLocked, WriteTransaction
+from workers.write_transaction import DueWrite, QuotasLocked, WriteTransaction
 
 TRIES = 3
 """How often a batch that met a deadlock or a lock is tried as it is."""
@@ -38,11 +41,10 @@ KEPT_ALIVE_EVERY_S = 0.5
 
 
 class _Committing(NamedTuple):
-    """A transaction whose COMMIT was sent, and what is to be said when it has ended well."""
+    """A transaction whose COMMIT was sent."""
 
     transaction: WriteTransaction
     tick: int
-    outcomes: list[Outcome]
 
 
 class WriteBatches:
@@ -69,7 +71,7 @@ class WriteBatches:
         self._open: WriteTransaction | None = None
         self._committing: _Committing | None = None
         self._held: list[DueWrite] = []
-        """For users with a write in the COMMIT."""
+        """For users with a write in the COMMIT, or while what is open is closed."""
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
         self._quota_patience_s: float = QUOTA_PATIENCE_S
@@ -114,7 +116,9 @@ class WriteBatches:
 
     @property
     def room(self) -> int:
-        """How many more writes may be taken now."""
+        """How many more writes may be taken now. None while the database is at those that were taken last: they find their place behind."""
+        if self._open is not None and (self._open.is_closed or self._open.is_busy):
+            return 0
         return max(0, self._most - len(self._held) - (len(self._open.due) if self._open else 0))
 
     @property
@@ -124,7 +128,13 @@ class WriteBatches:
     @property
     def next_try_at(self) -> float:
         """When a write that met a lock is to be tried again (CLOCK_MONOTONIC, seconds): call `write` then, with or without new ones."""
-        return self._try_locked_at if self._locked else float("inf")
+        return self._try_locked_at if self._locked and self._unused is not None else float("inf")
+
+    @property
+    def _unused(self) -> Connection | None:
+        """A connection without a transaction."""
+        used = [each.connection for each in (self._open, self._committing and self._committing.transaction) if each]
+        return next((each for each in self._connections if each not in used), None)
 
     @property
     def free(self) -> Connection:
@@ -132,17 +142,21 @@ class WriteBatches:
         assert self._committing is None
         return self._connections[self._open is not None and self._open.connection is self._connections[0]]
 
-    def fileno(self) -> int | None:
-        """Readable when the COMMIT under way has ended: call `go_on` then."""
-        return self._committing.transaction.connection.fileno() if self._committing else None
+    def filenos(self) -> list[int]:
+        """One is readable when the COMMIT under way has ended, or there is room for more writes: call `go_on` then, and look at `room`."""
+        waited_for = [self._committing.transaction] if self._committing is not None else []
+        if self._open is not None and self._open.is_busy:
+            waited_for.append(self._open)
+        return [each.connection.fileno() for each in waited_for]
 
     # Each of these gives one frame for each transaction that has ended, and raises Superseded, DatabaseGone.
 
     def write(self, due: list[DueWrite], now: float) -> Iterator[Writes]:
         """Take these writes. What was held, or is to be tried again, goes with them."""
         yield from self.go_on()
-        if self._locked and now >= self._try_locked_at:
-            due, self._locked = [*self._locked, *due], []
+        if self._locked and now >= self._try_locked_at and (unused := self._unused) is not None:
+            waiting, self._locked = self._locked, []
+            due = [*self._without_locked(waiting, unused), *due]
             self._try_locked_at = now + LOCKED_RETRY_S
         if expired := [each.write.request_id for each in due if each.expires_at_ms <= now * 1000]:
             yield self._none(expired)
@@ -152,6 +166,7 @@ class WriteBatches:
         """Once no COMMIT is under way any more, let the open transaction follow."""
         if self._committing is not None:
             if not select.select([self._committing.transaction.connection], [], [], 0)[0]:
+                yield from self._ask_for_tick()
                 return
             yield from self.settle()
         yield from self._follow()
@@ -160,10 +175,9 @@ class WriteBatches:
         """Wait for the end of the COMMIT under way, if there is one."""
         if self._committing is None:
             return
-        transaction, tick, outcomes = self._committing
-        waits_beside = self._open.connection if self._open is not None else None
-        while waits_beside is not None and not select.select([transaction.connection], [], [], KEPT_ALIVE_EVERY_S)[0]:
-            waits_beside.execute("DO 0")
+        transaction, tick = self._committing
+        while self._open is not None and not select.select([transaction.connection], [], [], KEPT_ALIVE_EVERY_S)[0]:
+            self._open.keep_alive()
         self._committing = None
         try:
             transaction.connection.receive()
@@ -173,7 +187,7 @@ class WriteBatches:
             raise DatabaseGone(f"a COMMIT was refused: {error}") from error  # the next life finds out what became of it
         else:
             self._traffic.note(transaction.day, transaction.begun, transaction.completed)
-            yield transaction.ended(tick, outcomes)
+            yield transaction.ended(tick)
 
     def drain(self) -> Iterator[Writes]:
         """Wait until everything that was taken has ended, but for what waits for somebody else's lock."""
@@ -181,8 +195,28 @@ class WriteBatches:
             yield from self.settle()
             yield from self._follow()
 
+    def _ask_for_tick(self) -> Iterator[Writes]:
+        """While a COMMIT is under way: the database gives the next tick the moment that the row is free, with no word from here between.
+
+        Only to a transaction that is as large as the one before: it takes no more writes from here on, and they should not become smaller.
+        """
+        transaction, committing = self._open, self._committing
+        if transaction is None or committing is None or transaction.is_closed or transaction.is_busy or transaction.needs_quotas:
+            return
+        if len(transaction.due) < len(committing.transaction.due):
+            return
+        try:
+            self._finish(transaction)
+        except (StatementRefused, TryAgain, NoRoom) as error:
+            yield from self._do_again(error)
+            return
+        store.ask_for_tick(transaction.connection, self._instance, self._epoch, self.generation)
+        transaction.is_closed = True
+
     def _follow(self) -> Iterator[Writes]:
         """The COMMIT before has ended: take what was held for it, and commit what is open."""
+        if self._open is not None and self._open.is_closed and self._committing is None:
+            yield from self._end_open()
         held, self._held = self._held, []
         yield from self._take(held)
         if self._open is not None and self._committing is None:
@@ -191,6 +225,9 @@ class WriteBatches:
     def _take(self, due: list[DueWrite]) -> Iterator[Writes]:
         due = self._hold_back(due)
         if not due:
+            return
+        if self._open is not None and self._open.is_closed:
+            self._held += due
             return
         if self._open is None:
             self._open = self._begin()
@@ -249,21 +286,26 @@ class WriteBatches:
         return self._not_put_aside(transaction.due)
 
     def _commit_open(self) -> Iterator[Writes]:
-        """Take the tick, send COMMIT, and put the answers together while the database is at it."""
+        """Take the tick, and send COMMIT."""
         transaction, self._open = self._open, None
         assert transaction is not None
         try:
-            tick = self._take_tick(transaction.connection)
+            tick = self._take_tick(transaction.connection, transaction.is_closed)
+        except TryAgain as error:
+            self._open = transaction  # its patience was over before the COMMIT before it
+            yield from self._do_again(error)
+            return
         except NoRoom as error:
             yield self._refused_for_room(transaction, error)
             return
         except StatementRefused as error:
             raise DatabaseGone(f"a tick was refused: {error}") from error  # no fault of these writes: they go to the next life
         store.send_commit(transaction.connection)
-        self._committing = _Committing(transaction, tick, transaction.outcomes())
+        self._committing = _Committing(transaction, tick)
 
-    def _take_tick(self, connection: Connection) -> int:
-        return store.take_tick(connection, self._instance, self._epoch, self.generation)
+    def _take_tick(self, connection: Connection, was_asked_for: bool = False) -> int:
+        take = store.receive_tick if was_asked_for else store.take_tick
+        return take(connection, self._instance, self._epoch, self.generation)
 
     # -- when the database refuses something
 
@@ -273,7 +315,8 @@ class WriteBatches:
         assert transaction is not None
         self._roll_back(transaction)
         yield from self.settle()
-        yield from self._alone(transaction.due, are_new=not isinstance(error, Duplicate))
+        due = self._without_locked(transaction.due, transaction.connection) if isinstance(error, TryAgain) else transaction.due
+        yield from self._alone(due, are_new=not isinstance(error, Duplicate))
 
     def _alone(self, due: list[DueWrite], are_new: bool = True) -> Iterator[Writes]:
         try:
@@ -294,6 +337,12 @@ class WriteBatches:
         except NoRoom as error:
             writes = [each.write for each in self._not_put_aside(due)]
             yield self._none([], writes, MasterDown(f"the master cannot write: {error}"))
+
+    def _without_locked(self, due: list[DueWrite], connection: Connection) -> list[DueWrite]:
+        """Those that can be tried; the others wait. One of them among many would end the transaction of all, over and over."""
+        locked = store.locked_users(connection, {each.write.uid for each in due})
+        self._locked += [each for each in due if each.write.uid in locked]
+        return [each for each in due if each.write.uid not in locked]
 
     def _not_put_aside(self, due: list[DueWrite]) -> list[DueWrite]:
         """A try may have left some to wait before it failed."""
@@ -323,10 +372,12 @@ class WriteBatches:
                 if not are_new:
                     raise  # no event: it will come again
                 are_new = False
-            except TryAgain:
+            except TryAgain as error:
                 self._roll_back(transaction)
-                if attempt == TRIES - 1:
+                free = self._without_locked(due, transaction.connection)
+                if len(free) == len(due) and (isinstance(error, Locked) or attempt == TRIES - 1):
                     raise
+                due = free
             except (StatementRefused, NoRoom):
                 self._roll_back(transaction)
                 raise

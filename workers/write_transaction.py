@@ -1,8 +1,9 @@
 """One write transaction while it is being made: writes are added to it until it is committed, a few or many at a time.
 
-Leans on `changes` for what a write does, on `store` for the statements, on `KnownUsers` for who need not be read. What it answers is put
-together while the database is busy with the COMMIT. The order is part of the proof (docs/protocol.md): the segments by a locking read, then
-the users, then what is written, then the quotas with what waits for them, then the tick, awaited alone, then COMMIT.
+Leans on `changes` for what a write does, on `store` for the statements, on `KnownUsers` for who need not be read. Statements that write are
+sent and not waited for before the next thing is asked; meanwhile the answers are put together. The order is part of the proof
+(docs/protocol.md): the segments by a locking read, then the users, then what is written, then the quotas with what waits for them, then the
+tick, awaited alone, then COMMIT.
 
 A write for which a cap may decide waits, with all later ones of its user, until the transaction is about to end: the quotas are the only
 rows that DBSvrs share, and so they are held for one COMMIT alone.
@@ -10,6 +11,7 @@ rows that DBSvrs share, and so they are held for one COMMIT alone.
 
 from __future__ import annotations
 
+import select
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -18,16 +20,17 @@ from typing import NamedTuple, TypeAlias
 
 from workers import store
 from workers.changes import apply_changes, clear, encode_results
-from workers.database import Connection, TryAgain
+from workers.database import Connection, NoRoom, StatementRefused, TryAgain
 from workers.grants import GrantsNeeded
 from workers.known_users import KnownUsers
 from workers.messages import SegmentRow, Write, Writes
 from workers.ownership import Ownership, not_owner
-from workers.protocol import BadArgument, NotOwner, OldRules, decode_changes
+from workers.protocol import BadArgument, ChangeResult, NotOwner, OldRules, decode_changes
 from workers.quotas import QuotaKey, QuotasNeeded
 from workers.snapshots import user_snapshot, write_answer
 from workers.steps import CAPPED
 from workers.store import AppliedEvent, Purge
+from workers.stored_results import shortened
 from workers.users import User
 
 Outcome: TypeAlias = "tuple[int, bool, bytes]"
@@ -68,7 +71,12 @@ class WriteTransaction:
         self._users = users
         self._generation = generation
         self._began_at = time.monotonic()
-        self._applied: list[_Applied] = []
+        self.outcomes: list[Outcome] = []
+        """What the front is to hear once the COMMIT has ended well."""
+        self.is_closed = False
+        """Its tick was asked for: nothing may be added any more."""
+        self._is_saving = False
+        self._failure: Exception | None = None
         self._refused: list[Refusal] = []
         self._purges = 0
         self.day = ""
@@ -87,21 +95,47 @@ class WriteTransaction:
         self._quotas: dict[QuotaKey, int] | None = None
 
     def add(self, due: Sequence[DueWrite], are_new: bool = True) -> None:
-        """Apply these writes, and write down what comes of them.
+        """Apply these writes, and write down what comes of them. The database may be at it still when this returns.
 
-        Raises what the database refuses them for; the whole is to be rolled back then. Event ids are new, nearly always, so they are
-        not asked for, unless a first try has found out that they are not.
+        Raises what the database refuses them for, or those before; the whole is to be rolled back then. Event ids are new, nearly always,
+        so they are not asked for, unless a first try has found out that they are not.
         """
         begins = not self.due
         self.due += due
         self._are_new &= are_new
+        self._catch_up()
         self._take(due, begins)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the database is still at what was added: who adds more now waits for it."""
+        return self._is_saving and not select.select([self.connection], [], [], 0)[0]
+
+    def keep_alive(self) -> None:
+        """The server ends a transaction that is idle for too long. What this finds out is raised by what comes next."""
+        if self.is_closed:
+            return  # it is not idle: it waits for its tick
+        try:
+            self._catch_up()
+            self.connection.execute("DO 0")
+        except (StatementRefused, TryAgain, NoRoom) as failure:
+            self._failure = failure
+
+    def _catch_up(self) -> None:
+        """Wait until all that was sent is written; raises what it was refused for."""
+        if self._failure is not None:
+            raise self._failure
+        if self._is_saving:
+            self._is_saving = False
+            self.connection.finish_all()
+
     def finish(self, patience_s: float) -> None:
-        """Apply those that wait for quotas, once these are locked. Nothing may be added after it: the tick is next.
+        """Wait for what was added, and apply those that wait for quotas, once these are locked. Nothing may be added after it: the tick is
+        next.
 
         Raises QuotasLocked when that takes longer than `patience_s`; else as `add`.
         """
+        self._catch_up()
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
@@ -111,7 +145,12 @@ class WriteTransaction:
             raise QuotasLocked(str(error), waiting) from error
         self._quotas = dict(locked)
         self._take(waiting, begins=False)
+        self._catch_up()
         store.save_quotas(self.connection, {key: used for key, used in self._quotas.items() if used != locked[key]})
+
+    @property
+    def needs_quotas(self) -> bool:
+        return bool(self._waiting)
 
     @property
     def has_quotas(self) -> bool:
@@ -119,8 +158,6 @@ class WriteTransaction:
 
     def _take(self, due: Sequence[DueWrite], begins: bool) -> None:
         uids = {each.write.uid for each in due}
-        if again := uids & self.uids:
-            self._fix_snapshots(again)
         self.uids |= uids
         users, owned, purges = self._load(uids, begins)
         if ours := self._fence(due, owned):
@@ -128,13 +165,6 @@ class WriteTransaction:
             known = {} if self._are_new else store.load_events(self.connection, events)
             self._apply(ours, users, purges, known)
         self._users.keep(users.values())
-
-    def _fix_snapshots(self, uids: set[int]) -> None:
-        """These users are about to be changed again: what their earlier writes answer is put together now."""
-        self._applied = [
-            each if each.snapshot or each.user.uid not in uids else each._replace(snapshot=user_snapshot(each.user, self._generation))
-            for each in self._applied
-        ]
 
     def _load(self, uids: set[int], begins: bool) -> tuple[dict[int, User], list[SegmentRow], dict[int, list[str]]]:
         instance = self._ownership.instance
@@ -147,12 +177,15 @@ class WriteTransaction:
 
     def _fence(self, due: Sequence[DueWrite], owned: list[SegmentRow]) -> list[DueWrite]:
         """Those whose users we own, which is held so until the transaction ends; the others are refused (INV 12)."""
-        rows = [row for row in owned if self._ownership.is_possessed(row)]
+        ranges = [(row.first, row.last) for row in owned if self._ownership.is_possessed(row)]
         ours = []
         for each in due:
             write = each.write
-            if any(row.first <= write.uid <= row.last for row in rows):
-                ours.append(each)
+            uid = write.uid
+            for first, last in ranges:
+                if first <= uid <= last:
+                    ours.append(each)
+                    break
             else:
                 self._refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
         return ours
@@ -166,6 +199,7 @@ class WriteTransaction:
         changed: dict[int, User] = {}
         purges: dict[tuple[int, str], Purge] = {}
         left = Counter(each.write.uid for each in due)
+        applied: list[_Applied] = []
         behind = {each.write.uid for each in self._waiting}
         for each in due:
             write = each.write
@@ -177,7 +211,7 @@ class WriteTransaction:
             known = results.get(key)
             if known is None:
                 try:
-                    result = self._result(user, write, now)
+                    done = self._result(user, write, now)
                 except QuotasNeeded:
                     self._waiting.append(each)
                     behind.add(user.uid)
@@ -190,8 +224,8 @@ class WriteTransaction:
                         continue
                     results[key] = known
                 else:
-                    results[key] = result
-                    events.append(AppliedEvent(write.uid, write.event_id, result))
+                    results[key] = encode_results(done)
+                    events.append(AppliedEvent(write.uid, write.event_id, shortened(done)))
                     changed[user.uid] = user
             for node in write.nodes:
                 purges[user.uid, node] = Purge(user.uid, user.version, node)
@@ -201,19 +235,21 @@ class WriteTransaction:
                 nodes = waiting[user.uid] = sorted({*nodes, *waiting.get(user.uid, ())})
             left[user.uid] -= 1
             snapshot = user_snapshot(user, self._generation) if left[user.uid] else None
-            self._applied.append(_Applied(write, known is None, results[key], base_version, user, nodes, snapshot))
+            applied.append(_Applied(write, known is None, results[key], base_version, user, nodes, snapshot))
         self.day = store.day_of(now)
-        store.save(self.connection, self._generation, changed.values(), events, purges.values(), now)
+        self._is_saving = store.save(self.connection, self._generation, changed.values(), events, purges.values(), now)
+        # The database is at it: time to put the answers together.
+        self.outcomes += [_outcome(each, self._generation) for each in applied]
         for user in changed.values():
             self.grants += len(user.grants)
             user.forget_changes()
         self._purges += len(purges)
 
-    def _result(self, user: User, write: Write, now_ms: int) -> bytes:
-        """What the write has done, as JSON."""
+    def _result(self, user: User, write: Write, now_ms: int) -> list[ChangeResult]:
+        """What the write has done."""
         if write.is_clear:
             clear(user)
-            return b"[]"
+            return []
         known = len(user.tasks)
         changes = decode_changes(write.changes)  # the front has checked them
         try:
@@ -228,15 +264,11 @@ class WriteTransaction:
                 self.completed.append(each.task)
             elif each.refused == CAPPED:
                 self.capped += 1
-        return encode_results(results)
+        return results
 
-    def outcomes(self) -> list[Outcome]:
-        """What the front is to hear once the COMMIT has ended well."""
-        return [_outcome(each, self._generation) for each in self._applied]
-
-    def ended(self, tick: int, outcomes: list[Outcome]) -> Writes:
+    def ended(self, tick: int) -> Writes:
         took_ms = (time.monotonic() - self._began_at) * 1000
-        return Writes(self._generation, tick, took_ms, self._purges, outcomes, self._refused, [], self.grants, self.capped)
+        return Writes(self._generation, tick, took_ms, self._purges, self.outcomes, self._refused, [], self.grants, self.capped)
 
     def forget_users(self) -> None:
         """It was not committed: what is kept of its users is not so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +21,7 @@ from workers.protocol import Change, WriteAnswer, decode_write_answer, encode
 from workers.timelines import Known
 from workers.traffic import Traffic
 from workers.write_batches import WriteBatches
-from workers.write_transaction import DueWrite
+from workers.write_transaction import DueWrite, WriteTransaction
 
 CHANGES = b'[{"task":1,"period":"once","op":"add","value":1}]'
 NEVER_MS = 2**62
@@ -105,7 +106,7 @@ def test_a_write_also_names_what_an_earlier_one_of_its_batch_has_to_purge(batche
 def test_the_next_batch_is_made_while_one_is_being_committed_and_follows_it(batches: WriteBatches, connection: Connection) -> None:
     uid = 6_100_000_030
     frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
-    assert batches.fileno() is not None, "the first is in its COMMIT"
+    assert batches.filenos(), "the first is in its COMMIT"
     frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
     frames += batches.write([write(3, uid + 2, new_event_id())], time.monotonic())
     frames += batches.drain()
@@ -176,6 +177,142 @@ def test_what_was_rolled_back_is_not_remembered(batches: WriteBatches, connectio
     (frame,) = eventually(lambda: committed(batches, []))
     answer = decode_write_answer(frame.outcomes[0][2])
     assert (answer.base_version, answer.snapshot.version, answer.snapshot.tasks[0].progress) == (1, 2, 2)
+
+
+def test_whose_rows_are_locked_is_asked_for_and_all_others_are_committed_at_once(
+    batches: WriteBatches, connections: list[Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not found out by halving: that made a transaction and a COMMIT for each half, again and again while the lock lasted."""
+    uid, size = 6_100_000_400, 64
+    committed(batches, [write(number, uid + number, new_event_id()) for number in range(size)])
+    rest, locking = connections[2], connections[2].execute
+    locking("SET SESSION idle_transaction_timeout = 0")
+    rest.execute("BEGIN")
+    locking("SELECT 1 FROM user_state WHERE uid IN (%s, %s) FOR UPDATE", (uid + 3, uid + 40))
+    locking("SELECT 1 FROM user_task WHERE uid = %s FOR UPDATE", (uid + 20,))
+    held = {3, 20, 40}
+    tried = []
+    add = WriteTransaction.add
+    monkeypatch.setattr(WriteTransaction, "add", lambda self, due, are_new=True: (tried.append(len(due)), add(self, due, are_new))[1])
+
+    (frame,) = committed(batches, [write(number, uid + number, new_event_id()) for number in range(size)])
+
+    assert {number for number, _, _ in frame.outcomes} == set(range(size)) - held
+    assert tried == [size, size - len(held)]
+    eventually(lambda: time.monotonic() >= batches.next_try_at)
+    (frame,) = committed(batches, [write(100 + number, uid + number, new_event_id()) for number in range(size)])
+    assert {number for number, _, _ in frame.outcomes} == {100 + number for number in range(size) if number not in held}
+    assert tried[2:] == [size - len(held)], "who waits for a lock is not tried with the others"
+
+    rest.execute("COMMIT")
+    frames: list[Writes] = []
+
+    def are_done() -> bool:
+        frames.extend(committed(batches, []))
+        return answers_by_number(frames).keys() == {each + more for each in held for more in (0, 100)}
+
+    eventually(are_done)
+    answers = answers_by_number(frames)
+    assert [(answers[each].base_version, answers[each + 100].base_version) for each in sorted(held)] == [(1, 2)] * 3
+
+
+def test_a_transaction_that_waits_for_a_slow_commit_says_what_it_was_refused_for(
+    batches: WriteBatches, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is kept alive meanwhile, which finds out that an event of it is known."""
+    known, uid = new_event_id(), 6_100_000_500
+    committed(batches, [write(1, uid, known)])
+    frames = list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
+    assert batches._committing is not None
+    monkeypatch.setattr(batches, "go_on", lambda: iter(()))  # as if the COMMIT took long
+    frames += batches.write([write(3, uid, known), write(4, uid + 2, new_event_id())], time.monotonic())
+    assert batches._open is not None
+    batches._open.keep_alive()
+    monkeypatch.undo()
+
+    frames += batches.drain()
+
+    assert {number: is_new for frame in frames for number, is_new, _ in frame.outcomes} == {2: True, 3: False, 4: True}
+
+
+@pytest.fixture
+def slow_commit(monkeypatch: pytest.MonkeyPatch, batches: WriteBatches) -> Callable[[], None]:
+    """While a COMMIT is under way, its end is not seen before this is called."""
+    look, is_over = select.select, []
+
+    def see_no_end(readers: list[Any], *rest: Any) -> Any:
+        slow = batches._committing.transaction.connection if batches._committing and not is_over else None
+        return ([], [], []) if slow in readers else look(readers, *rest)
+
+    monkeypatch.setattr(select, "select", see_no_end)
+    return lambda: is_over.append(True)
+
+
+def one_in_its_commit_and_one_open(batches: WriteBatches, uid: int) -> list[Writes]:
+    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+    frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
+    assert batches._open is not None
+    eventually(lambda: not batches._open.is_busy)
+    return frames
+
+
+def test_what_has_grown_as_large_as_the_transaction_before_asks_for_its_tick_and_takes_no_more(
+    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+) -> None:
+    uid = 6_100_000_600
+    frames = one_in_its_commit_and_one_open(batches, uid)
+    assert batches.room
+
+    frames += batches.go_on()
+    assert not batches.room
+    frames += batches.write([write(3, uid + 2, new_event_id()), write(4, uid + 1, new_event_id())], time.monotonic())
+    assert batches._open is not None
+    batches._open.keep_alive()
+    slow_commit()
+    frames += batches.drain()
+
+    ticks = [(frame.tick, [number for number, _, _ in frame.outcomes]) for frame in frames]
+    assert ticks == sorted(ticks)
+    assert [numbers for _, numbers in ticks][:2] == [[1], [2]]
+    assert sorted(number for _, numbers in ticks for number in numbers) == [1, 2, 3, 4]
+    rows = connection.execute("SELECT version FROM user_state WHERE uid BETWEEN %s AND %s ORDER BY uid", (uid, uid + 2))
+    assert rows == [(1,), (2,), (1,)]
+
+
+def test_a_superseded_worker_that_asks_for_its_tick_beside_its_commit_gets_none(
+    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+) -> None:
+    uid = 6_100_000_610
+    frames = one_in_its_commit_and_one_open(batches, uid)
+    store.claim_instance(connection, "a", Known())
+    frames += batches.go_on()
+    slow_commit()
+
+    with pytest.raises(store.Superseded):
+        frames += batches.drain()
+
+    assert connection.execute("SELECT uid FROM user_state WHERE uid BETWEEN %s AND %s", (uid, uid + 1)) == [(uid,)]
+
+
+def test_a_tick_whose_row_stays_locked_for_long_is_asked_for_once_more(
+    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+) -> None:
+    """As when the disk takes longer for the COMMIT before than a statement waits for a row."""
+    uid = 6_100_000_620
+    frames = one_in_its_commit_and_one_open(batches, uid)
+    connection.execute("SET SESSION idle_transaction_timeout = 0")
+    connection.execute("BEGIN")
+    connection.execute("SELECT 1 FROM db_info WHERE instance = 'a' FOR UPDATE")
+    frames += batches.go_on()
+    waiting = batches._open.connection if batches._open is not None else None
+    assert waiting is not None
+    eventually(lambda: select.select([waiting], [], [], 0)[0], within_s=20)
+    connection.execute("COMMIT")
+    slow_commit()
+
+    frames += batches.drain()
+
+    assert [[number for number, _, _ in frame.outcomes] for frame in frames] == [[1], [2]]
 
 
 def test_users_are_read_anew_when_the_segment_was_somebody_elses_meanwhile(batches: WriteBatches, connection: Connection) -> None:
