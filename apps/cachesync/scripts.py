@@ -7,6 +7,9 @@ profile system said of him; a purge takes it along, so that a node that was away
 
 from __future__ import annotations
 
+import hashlib
+from functools import lru_cache
+
 _OLDER = """
 local function older(copy, generation, version)
     local g, v = string.match(copy, '^(%d+):(%d+)\\n')
@@ -94,6 +97,12 @@ redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
 return 1
 """
 """ARGV: the profile, its life in ms."""
+
+
+@lru_cache(maxsize=16)
+def digest(script: str) -> str:
+    """By which a node knows the script after its first time."""
+    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
 def keys(uid: int) -> tuple[str, str, str]:
