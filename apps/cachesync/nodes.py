@@ -21,7 +21,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head, parse_head
-from apps.cachesync.scripts import DROP_TOKEN, FILL, FORGOTTEN, LEAVE_TOKEN, PURGE, PUT_PROFILE, SETTLE, digest, keys
+from apps.cachesync.scripts import DROP_TOKEN, FILL, FORGOTTEN, HEAD_BYTES, LEAVE_TOKEN, PURGE, PUT_PROFILE, SETTLE, digest, keys
 from apps.dbsvr.breaker import Breaker
 from apps.dbsvr.prober import Prober
 from apps.dbsvr.resp import AllInUse, ErrorLine, Garbled, RespConnection, RespPool, Silence, pack
@@ -31,7 +31,6 @@ Result = TypeVar("Result")
 
 GOOD_TRIES = 3
 """Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
-HEAD_BYTES = 48
 MAX_CONNECTIONS = 512
 """For each process: more than it has threads."""
 FORGOTTEN_FOR_MS = 30_000
@@ -228,23 +227,26 @@ class CacheNode:
         return RespConnection(made._sock, owner=made)
 
     def _run(self, script: str, uid: int, *arguments: str | bytes | int) -> Any:
-        known = self._say("EVALSHA", digest(script), 3, *keys(uid), *arguments, unless="NOSCRIPT")
+        known = self._say("EVALSHA", digest(script), 3, *keys(uid), *arguments, may_say="NOSCRIPT")
         return self._say("EVAL", script, 3, *keys(uid), *arguments) if isinstance(known, ErrorLine) else known
 
-    def _say(self, *command: str | bytes | int, unless: str = "none") -> Any:
-        """The answer to one command; an error line that begins with `unless` is one too."""
+    def _say(self, *command: str | bytes | int, may_say: str | None = None) -> Any:
+        """The answer to one command; an error line that begins with `may_say` is one too."""
         if self.breaker.is_open:
             raise NodeUnavailable(f"{self.name} is being left alone after failures")
         try:
             answer = self._pool.ask(pack(command), time.monotonic() + self._timeout_s)
         except (redis.RedisError, OSError, Silence, Garbled, AllInUse) as error:
             raise self._unavailable(error) from error
-        if isinstance(answer, ErrorLine) and not str(answer).startswith(unless):
+        if isinstance(answer, ErrorLine) and (may_say is None or not str(answer).startswith(may_say)):
             raise self._unavailable(answer) from answer
         self.breaker.note_success()
         return answer
 
     def _run_many(self, script: str, calls: Sequence[tuple[int, Sequence[str | bytes | int]]]) -> list[Any]:
+        if len(calls) == 1:
+            ((uid, arguments),) = calls
+            return [self._run(script, uid, *arguments)]
         known = self._script(script)
 
         def run(connection: redis.Redis) -> list[Any]:
