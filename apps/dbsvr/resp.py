@@ -22,7 +22,7 @@ from typing import Any
 
 import hiredis
 
-pack: Callable[[tuple[str | bytes | int, ...]], bytes] = hiredis.pack_command
+pack: Callable[[tuple[str | bytes | int, ...]], bytes] = hiredis.pack_command  # type: ignore[assignment]  # its stub means one word
 """The words of one command as they go over the wire."""
 
 LOOK_AFTER_S = 0.1
@@ -108,7 +108,7 @@ class RespConnection:
             count = self._socket.recv_into(buffer)
             if not count:
                 raise ConnectionResetError("the server has closed the connection")
-            reader.feed(buffer, 0, count)
+            reader.feed(buffer, 0, count)  # type: ignore[arg-type]  # its stub forgets buffers
             answer = reader.gets()
             if answer is False:
                 if time.monotonic() >= until:
