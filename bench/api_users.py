@@ -27,7 +27,7 @@ from apps.tasks.live_bundle import live  # noqa: E402
 from apps.tasks.models.records import Origin  # noqa: E402
 from apps.tasks.publishing.revisions import alone, write_revision  # noqa: E402
 from bench import evaluate  # noqa: E402
-from bench.api_facts import EVENT, FIRST_UID, PAYLOAD_VARIABLE, TASKS, USERS  # noqa: E402
+from bench.api_facts import EVENT, FIRST_UID, PAYLOAD_VARIABLE, TASKS, THREADS_ALONE, USERS  # noqa: E402
 from deploy.local.server_process import wait_until  # noqa: E402
 from workers.protocol import Change  # noqa: E402
 
@@ -52,7 +52,7 @@ def main() -> None:
     bundle = live().bundle
     interface = task_interface()
     queries = []
-    for place in range(USERS):
+    for place in range(USERS + THREADS_ALONE):  # those to whom DbInterface alone writes are like the others
         values = {f"a{number}": drawn.randint(41, 60) for number in range(evaluate.ATTRIBUTES)}
         queries.append(quote(json.dumps({**values, "zone": "Asia/Shanghai"}, separators=(",", ":"))))
         uid = FIRST_UID + place

@@ -68,7 +68,7 @@ class WithSerializer(APIView):
 def alone(request: HttpRequest) -> HttpResponse:
     """What DbInterface alone does from this very process: writes a second by THREADS_ALONE threads, in `for_s` seconds.
 
-    To users of its own: writes past the cache would take the others' copies away."""
+    To users of its own, who have as many records: writes past the cache would take the others' copies away."""
     for_s = float(request.GET["for_s"])
     written = [0] * THREADS_ALONE
 

@@ -9,12 +9,14 @@ from apps.dbsvr.diff.metrics import metrics as diff_metrics
 from apps.tasks.api.documentation import ApiDocumentation, ApiSchema
 from apps.tasks.api.views import no_such_endpoint
 from apps.tasks.people.views import change_own_password, choose_language, operator_settings
+from apps.tasks.points.metrics import metrics as points_metrics
 from tasksys_site.pages import favicon, healthz, home
 
 urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("metrics/diff", diff_metrics, name="diff-metrics"),
+    path("metrics/points", points_metrics, name="points-metrics"),
     path("favicon.ico", favicon),
     path("admin/tasks/", include("apps.tasks.screens.more_urls")),
     path("admin/tasks/", include("apps.tasks.screens.edit_urls")),

@@ -28,7 +28,7 @@ class FollowedWrites:
 
     def note(self, own_node: str, event_id: str, answer: WriteAnswer) -> None:
         """A write is about to be answered: from now on no node may serve anything older."""
-        if not self._one_in or random.randrange(self._one_in):
+        if not self._one_in or random.random() * self._one_in >= 1:
             return
         now, snapshot = time.time(), answer.snapshot
         self._waiting.append(

@@ -1,7 +1,8 @@
 """One cache node: read, token, fill, settle, purge, flush. Every call is bounded in time, and a failing node is left alone for a while.
 
 Leans on a django-redis connection to the node's address, which swallows no errors and repeats nothing: a time-out means "unknown",
-and the caller must hear of it. While the node is left alone one thread asks it PING, so that no request has to.
+and the caller must hear of it. What every request does goes over connections that django-redis has opened, and `resp` uses at a third of
+the price. While the node is left alone one thread asks it PING, so that no request has to.
 A Redis that was started anew may have brought old copies back with it. So each new connection asks which *run* of the server it has
 met, and one that the center has not emptied is refused; an open connection cannot change its run.
 """
@@ -20,16 +21,18 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from apps.cachesync.copies import NO_HEAD, decode_copy, encode_copy, head, parse_head
-from apps.cachesync.scripts import DROP_TOKEN, FILL, FORGOTTEN, LEAVE_TOKEN, PURGE, PUT_PROFILE, SETTLE, keys
+from apps.cachesync.scripts import DROP_TOKEN, FILL, FORGOTTEN, HEAD_BYTES, LEAVE_TOKEN, PURGE, PUT_PROFILE, SETTLE, digest, keys
 from apps.dbsvr.breaker import Breaker
 from apps.dbsvr.prober import Prober
+from apps.dbsvr.resp import AllInUse, ErrorLine, Garbled, RespConnection, RespPool, Silence, pack
 from workers.protocol import Snapshot, WriteAnswer
 
 Result = TypeVar("Result")
 
 GOOD_TRIES = 3
 """Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
-HEAD_BYTES = 48
+MAX_CONNECTIONS = 512
+"""For each process: more than it has threads."""
 FORGOTTEN_FOR_MS = 30_000
 """So long nothing that was on its way may be kept of the profile of a user who was erased."""
 
@@ -78,22 +81,6 @@ def _profile(found: Any) -> bytes | None:
     return found if isinstance(found, bytes) and found != FORGOTTEN else None
 
 
-def _answer_to(connection: redis.Redis, command: bytes) -> Any:
-    """One packed command over a connection of the pool, without what redis-py does around it (repeats, which are switched off, and events,
-    to which nobody listens): that is half the price of the read which every request makes.
-    """
-    pool = connection.connection_pool
-    held = pool.get_connection()
-    try:
-        held.send_packed_command([command])
-        return held.read_response()
-    except BaseException:
-        held.disconnect()  # an answer may be under way, and the next who asks would take it for his
-        raise
-    finally:
-        pool.release(held)
-
-
 class CacheNode:
     """Shared by threads."""
 
@@ -106,6 +93,7 @@ class CacheNode:
         self.breaker = Breaker(GOOD_TRIES, spread=lambda rest_s: rest_s * random.uniform(0.75, 1.25))
         self._prober = Prober(f"prober of cache node {name}", self.breaker, self._probe)
         self._copy_ttl_ms = copy_ttl_ms
+        self._timeout_s = timeout_ms / 1000
         self._scripts: dict[str, Any] = {}
         options = {
             "SOCKET_CONNECT_TIMEOUT": timeout_ms / 1000,
@@ -114,6 +102,7 @@ class CacheNode:
             "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0), "redis_connect_func": self._connect},
         }
         self._connection: redis.Redis = _OwnPool(options).connect(url)
+        self._pool = RespPool(self._open_one, MAX_CONNECTIONS)
 
     @property
     def is_good(self) -> bool:
@@ -122,11 +111,11 @@ class CacheNode:
 
     def close(self) -> None:
         self._prober.end()
+        self._pool.close()
 
     def get(self, uid: int) -> Snapshot | None:
         """The user's copy; None when there is none. Raises NodeUnavailable, like all of these."""
-        key = keys(uid)[0].encode()
-        copy = self._try(lambda connection: _answer_to(connection, b"*2\r\n$3\r\nGET\r\n$%d\r\n%b\r\n" % (len(key), key)))
+        copy = self._say("GET", keys(uid)[0])
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
@@ -136,9 +125,7 @@ class CacheNode:
     def get_with_profile(self, uid: int) -> tuple[Snapshot | None, bytes | None]:
         """The user's copy and his profile, in one command."""
         copy_key, _token_key, profile_key = keys(uid)
-        words = (b"MGET", copy_key.encode(), profile_key.encode())
-        command = b"*3\r\n" + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
-        copy, profile = self._try(lambda connection: _answer_to(connection, command))
+        copy, profile = self._say("MGET", copy_key, profile_key)
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None, _profile(profile)
 
     def profiles(self, uids: Sequence[int]) -> list[bytes | None]:
@@ -232,11 +219,34 @@ class CacheNode:
             if run != self.admitted_run:
                 raise redis.ConnectionError(f"run {run} of the server is not admitted yet")
 
+    def _open_one(self, until: float) -> RespConnection:
+        """As django-redis opens one: with TLS and a password where the address says so, and only to a run that is admitted."""
+        pool = self._connection.connection_pool
+        made = pool.connection_class(**pool.connection_kwargs)
+        made.connect()
+        return RespConnection(made._sock, owner=made)
+
     def _run(self, script: str, uid: int, *arguments: str | bytes | int) -> Any:
-        known = self._script(script)
-        return self._try(lambda connection: known(keys=keys(uid), args=arguments, client=connection))
+        known = self._say("EVALSHA", digest(script), 3, *keys(uid), *arguments, may_say="NOSCRIPT")
+        return self._say("EVAL", script, 3, *keys(uid), *arguments) if isinstance(known, ErrorLine) else known
+
+    def _say(self, *command: str | bytes | int, may_say: str | None = None) -> Any:
+        """The answer to one command; an error line that begins with `may_say` is one too."""
+        if self.breaker.is_open:
+            raise NodeUnavailable(f"{self.name} is being left alone after failures")
+        try:
+            answer = self._pool.ask(pack(command), time.monotonic() + self._timeout_s)
+        except (redis.RedisError, OSError, Silence, Garbled, AllInUse) as error:
+            raise self._unavailable(error) from error
+        if isinstance(answer, ErrorLine) and (may_say is None or not str(answer).startswith(may_say)):
+            raise self._unavailable(answer) from answer
+        self.breaker.note_success()
+        return answer
 
     def _run_many(self, script: str, calls: Sequence[tuple[int, Sequence[str | bytes | int]]]) -> list[Any]:
+        if len(calls) == 1:
+            ((uid, arguments),) = calls
+            return [self._run(script, uid, *arguments)]
         known = self._script(script)
 
         def run(connection: redis.Redis) -> list[Any]:
@@ -262,13 +272,16 @@ class CacheNode:
         try:
             result = act(self._connection)
         except (redis.RedisError, OSError) as error:
-            self.counts.failures += 1
-            self.breaker.note_failure(time.monotonic())
-            if self.breaker.is_open:
-                self._prober.start()
-            raise NodeUnavailable(f"{self.name}: {error}") from error
+            raise self._unavailable(error) from error
         self.breaker.note_success()
         return result
+
+    def _unavailable(self, error: Exception) -> NodeUnavailable:
+        self.counts.failures += 1
+        self.breaker.note_failure(time.monotonic())
+        if self.breaker.is_open:
+            self._prober.start()
+        return NodeUnavailable(f"{self.name}: {error or type(error).__doc__}")
 
     def _probe(self) -> None:
         with contextlib.suppress(NodeUnavailable):  # the breaker knows

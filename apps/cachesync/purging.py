@@ -44,17 +44,16 @@ class Purging:
 
     def complete(self, own: CacheNode | None, answer: WriteAnswer, write_through: bool) -> None:
         """Both steps. `own`: the node that the write has named; None when it named none. Raises TimedOut."""
-        snapshot, stale = answer.snapshot, _stale(answer)
-        confirmed = self._purge_others(own, stale, answer.purge) if answer.purge else set()
+        confirmed = self._purge_others(own, _stale(answer), answer.purge) if answer.purge else set()
         if own is not None:
             try:
-                own.settle(snapshot.uid, answer, write_through)
+                own.settle(answer.snapshot.uid, answer, write_through)
                 confirmed.add(own.name)
             except NodeUnavailable as error:
                 log.warning("the writer's own node did not confirm", extra={"node": own.name, "error": error})
-                self._leave_row(stale, own.name)
+                self._leave_row(_stale(answer), own.name)
         if answer.purge:
-            self._closer.put(stale, confirmed)
+            self._closer.put(_stale(answer), confirmed)
 
     def forget_profile(self, erased: WriteAnswer) -> None:
         """His profile goes from every node: any may have kept one. Of a node that does not confirm in time, a purge row remembers it."""

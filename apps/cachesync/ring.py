@@ -7,7 +7,8 @@ comes or goes moves only its own share.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from hashlib import md5
 
 from uhashring import HashRing
@@ -23,8 +24,10 @@ class Ring:
         points = sorted(self._ring.get_points())
         self._places = [place for place, _ in points]
         self._owners = [str(name) for _, name in points]
+        # A request asks more than once for its user.
+        self.node_of: Callable[[int], str] = lru_cache(maxsize=1024)(self._node_of)
 
-    def node_of(self, uid: int) -> str:
+    def _node_of(self, uid: int) -> str:
         """As uhashring's own `get_node`, in less time: every read asks."""
         place = int.from_bytes(md5(b"%d" % uid, usedforsecurity=False).digest(), "big")
         return self._owners[bisect_right(self._places, place) % len(self._owners)]

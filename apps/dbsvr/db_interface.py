@@ -197,7 +197,7 @@ class DbInterface:
         """
         in_turn = self._owners.in_turn(uid)
         good = [name for name in in_turn if self._reach(name).is_good] or in_turn
-        left = [name for name in good if name not in asked]
+        left = [name for name in good if name not in asked] if asked else good
         if not left:
             asked.clear()
             left = good

@@ -23,6 +23,7 @@ class Owners:
         self._segments = segments
         self._firsts = [segment.first for segment in segments]
         self._instances = tuple(instances)
+        self._orders = {name: [*self._instances[place:], *self._instances[:place]] for place, name in enumerate(self._instances)}
         self._believed = {segment.name: segment.home for segment in segments}
 
     def segment_of(self, uid: int) -> Segment:
@@ -32,10 +33,9 @@ class Owners:
     def owner_of(self, uid: int) -> str:
         return self._believed[self.segment_of(uid).name]
 
-    def in_turn(self, uid: int) -> list[str]:
+    def in_turn(self, uid: int) -> Sequence[str]:
         """The DBSvrs in the order in which to ask them for this user: the owner first."""
-        owner = self._instances.index(self.owner_of(uid))
-        return [*self._instances[owner:], *self._instances[:owner]]
+        return self._orders[self.owner_of(uid)]
 
     def note_owner(self, uid: int, owner: str) -> None:
         """A DBSvr has named the owner. One that this client does not know says nothing to it."""

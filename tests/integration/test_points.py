@@ -19,6 +19,7 @@ from deploy.local.mariadb import GRANT_COLUMNS, grant_on_tables
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
 from tasksys_site.configuration import PROJECT
+from tests.stack.exposition import exposed
 from tests.stack.points import INSERT, PointsSystem, grant_rows, make_due, states_of, write_grants
 from tests.stack.waiting import eventually
 
@@ -459,3 +460,24 @@ def test_after_five_minutes_of_faults_the_balance_equals_the_grants(
     eventually(is_done, within_s=180, every_s=1)
     assert {user: points.balance(user) for user in users} == granted
     assert {user: points.grants_of(user) for user in users} == versions
+
+
+def test_prometheus_learns_what_waits_and_for_how_long(stack: PrivateStack, points: PointsSystem, uid: int, make_relay: Any) -> None:
+    from django.test import Client
+
+    from apps.tasks.keys import create_api_key
+
+    write_grants(stack, grant_rows(uid, [5]))
+    deliver(make_relay(points), stack, uid, uid)
+    nothing = "tasksys_points_oldest_wait_seconds"
+    _key, text = create_api_key("prometheus of points", ["read"])
+
+    refused, calm = Client().get("/metrics/points"), exposed("/metrics/points", text)
+    write_grants(stack, grant_rows(uid + 1, [5, 10]))
+    busy = exposed("/metrics/points", text)
+
+    assert (refused.status_code, refused["WWW-Authenticate"]) == (401, "Api-Key")
+    assert nothing not in calm
+    assert 'tasksys_points_grants{state="pending"} 2.0' in busy
+    assert f"{nothing} " in busy
+    assert "tasksys_points_paused 0.0" in busy

@@ -37,6 +37,7 @@ from deploy.local.private_stack import PrivateStack
 from tasksys_site.celery import DIFF_SCHEDULE
 from tasksys_site.configuration import load
 from tests.stack.diffing import SCHEMA, TrapTable, begin, compare, found_keys, is_accounted_for, on_replica_alone, wait_for, work
+from tests.stack.exposition import exposed
 from tests.stack.waiting import eventually
 
 
@@ -354,10 +355,9 @@ def test_prometheus_learns_how_many_rows_differ_and_how_long_ago_a_run_was_clean
     _key, text = create_api_key(f"prometheus {traps.name}", ["read"])
 
     refused = Client().get("/metrics/diff")
-    answer = Client().get("/metrics/diff", headers={"Authorization": f"Api-Key {text}"})
+    body = exposed("/metrics/diff", text)
 
     assert (refused.status_code, refused["WWW-Authenticate"]) == (401, "Api-Key")
-    body = answer.content.decode()
     labels = f'replica="r1",schema="{SCHEMA}",table="{traps.name}"'
     assert f"tasksys_diff_differences{{{labels}}} 2.0" in body
     assert f"tasksys_diff_clean_run_age_seconds{{{labels}}} " in body

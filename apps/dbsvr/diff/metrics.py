@@ -1,4 +1,4 @@
-"""The replica diff's figures for Prometheus, behind an API key with the scope `read` (`authorization: {type: Api-Key}` in Prometheus).
+"""The replica diff's figures for Prometheus.
 
 A table of a replica that no run has found clean has no `clean_run_age_seconds`: unknown is not zero.
 """
@@ -12,15 +12,13 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from apps.dbsvr.diff import findings
 from apps.dbsvr.diff.models import DiffRun
-from apps.tasks.keys import recognise
-from apps.tasks.scopes import READ
+from apps.tasks.exposition import expose, registry_of
 
 PREFIX = "tasksys_diff_"
 WHERE = ("replica", "schema", "table")
@@ -45,17 +43,10 @@ class DiffCollector(Collector):
         yield runs
 
 
-_registry = CollectorRegistry(auto_describe=False)
-_registry.register(DiffCollector())
+_registry = registry_of(DiffCollector())
 
 
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    key = recognise(text.strip()) if scheme.lower() == "api-key" else None
-    if key is None or READ not in key.scopes:
-        answer = HttpResponse("an API key with the scope read is needed\n", "text/plain; charset=utf-8", status=401 if key is None else 403)
-        answer["WWW-Authenticate"] = "Api-Key"
-        return answer
-    return HttpResponse(generate_latest(_registry), "text/plain; version=0.0.4; charset=utf-8")
+    return expose(request, _registry)

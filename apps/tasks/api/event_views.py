@@ -25,6 +25,7 @@ from workers.protocol import DBSvrError
 
 class EventsView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.RECORD_EVENT)
     def post(self, request: ApiRequest, uid: str) -> HttpResponse:
@@ -37,6 +38,7 @@ class EventsView(ApiView):
 
 class CompleteTaskView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.COMPLETE_TASK)
     def post(self, request: ApiRequest, uid: str, code: str) -> HttpResponse:
@@ -48,6 +50,7 @@ class CompleteTaskView(ApiView):
 
 class AcceptTaskView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.ACCEPT_TASK)
     def post(self, request: ApiRequest, uid: str, code: str) -> HttpResponse:
@@ -59,6 +62,7 @@ class AcceptTaskView(ApiView):
 
 class ClaimRewardView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.CLAIM_REWARD)
     def post(self, request: ApiRequest, uid: str, code: str) -> HttpResponse:
@@ -71,6 +75,7 @@ class ClaimRewardView(ApiView):
 
 class RevertProgressView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.REVERT_PROGRESS)
     def post(self, request: ApiRequest, uid: str, code: str) -> HttpResponse:
@@ -84,6 +89,7 @@ class RevertProgressView(ApiView):
 
 class EventsBatchView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": WRITE}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.RECORD_EVENTS)
     def post(self, request: ApiRequest) -> HttpResponse:
@@ -105,6 +111,7 @@ class EventsBatchView(ApiView):
 
 class UsersBatchView(ApiView):
     scopes: ClassVar[dict[str, str]] = {"POST": READ}
+    asks_django: ClassVar[bool] = False
 
     @extend_schema(**event_descriptions.GET_USERS)
     def post(self, request: ApiRequest) -> HttpResponse:

@@ -104,6 +104,8 @@ class Registry:
     def read(self, given: Mapping[str, object]) -> Values:
         """What is known of a user: a default stands in for what is missing, never for what is wrong."""
         values = dict(self._nothing_given)
+        if not given:
+            return values
         for name, reader in self._readers:
             value = given.get(name)
             if value is not None:

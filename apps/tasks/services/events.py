@@ -72,7 +72,8 @@ class Told:
 def told_now(uid: int, event_id: str, event: Event, at: datetime | None, profile: Mapping[str, object]) -> Telling:
     """Raises BadMoment."""
     now = timezone.now()
-    refuse_bad_moment(at or now, now)
+    if at is not None:
+        refuse_bad_moment(at, now)
     return Telling(uid, event_id, event, at or now, now, profile)
 
 
