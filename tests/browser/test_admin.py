@@ -89,7 +89,7 @@ PAGES = [
 ]
 NAMES = re.compile(
     r"Tasksys|English|DBSvr|API|UTC|LDAP|[A-Z][A-Za-z_-]+/[A-Za-z_/ -]+|app://friends|daily-login|invite-3-friends"
-    r"|read|write|admin|key:|operator-\w+|tsk_\w+"
+    r"|\b(?:read|write|admin)\b|key:|operator-\w+|tsk_\w+"
 )
 
 

@@ -70,18 +70,19 @@ def term_replica_worker(stack: PrivateStack, rnd: random.Random, ending: threadi
 def hold_replica(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
     """An operator says that a replica is not to be used, and soon that it is."""
     name = rnd.choice(list(stack.replicas))
-    tell(stack, "TASK.HOLD", name, "faults", "a fault of the test")
+    with contextlib.suppress(AssertionError):
+        tell(stack, "TASK.HOLD", name, "faults", "a fault of the test")
     ending.wait(rnd.uniform(0.1, 1.5))
     eventually(lambda: tell(stack, "TASK.RELEASE", name, "faults"), within_s=30, every_s=0.1)
 
 
 def tell(stack: PrivateStack, *words: str) -> bool:
-    """False when the front, or its master's worker, is not there to do it."""
+    """True when it was done; AssertionError with what was said instead, as when the front or its master's worker is not there."""
     try:
         with stack.client() as client:
             client.execute_command(*words)
-    except (redis.RedisError, OSError):
-        return False
+    except (redis.RedisError, OSError) as error:
+        raise AssertionError(f"{words[0]}: {error!r}") from error
     return True
 
 

@@ -49,7 +49,7 @@ def test_no_old_copy_is_read_while_nodes_broker_center_and_dbsvr_fail(make_api_s
 
     assert not verdict.violations, str(verdict)
     assert verdict.faults.total() >= 3, str(verdict)
-    assert verdict.counts[WRITE] > 300
+    assert verdict.counts[WRITE] > 100
     assert verdict.counts["copy given by a node"] > 200, "the cache was hardly used: this run proves little"
 
 

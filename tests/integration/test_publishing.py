@@ -178,6 +178,23 @@ def test_what_makes_no_difference_makes_no_revision(wang: Any) -> None:
     assert etag() == before
 
 
+def test_more_than_logic_nodes_can_be_handed_does_not_go_live(wang: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from apps.tasks.publishing.errors import TooLarge
+    from apps.tasks.publishing.words import say_refusal
+
+    before = etag()
+    mine = approve(draft_with(wang, task()))
+
+    with monkeypatch.context() as smaller:
+        smaller.setattr("apps.tasks.publishing.revisions.MOST_BYTES", 100)
+        with pytest.raises(TooLarge) as refused:
+            publish(mine, wang)
+
+    assert "Archive tasks" in say_refusal(refused.value)
+    assert etag() == before
+    publish(mine, wang)
+
+
 def test_a_published_task_is_archived_and_never_removed(wang: Any) -> None:
     from apps.tasks.publishing import drafts
     from apps.tasks.publishing.errors import StaysTaken

@@ -162,6 +162,7 @@ CAUSES = {
     errors.NotApproved: "not_approved",
     errors.NothingToPublish: "nothing_to_publish",
     errors.StaysTaken: "stays_taken",
+    errors.TooLarge: "too_large",
     errors.TooLate: "too_late",
     errors.UnknownDocument: "unknown_document",
     errors.NoReason: "no_reason",

@@ -58,7 +58,7 @@ _UNKNOWN_DRAFT = ("There is no such draft.", Problem("unknown_draft", "There is 
 _BAD = ("Something in the request is wrong; `pointer` says what.", Problem("bad_request", "This must be a number …", "path/number"))
 _REFUSED = (
     "`conflict`: a newer revision changed the same (see `conflicts`). `draft_refused`: the draft is not in a state for this; `cause` is "
-    "stale, not_open, not_approved, nothing_to_publish, stays_taken, too_late or unknown_document. Nothing was done.",
+    "stale, not_open, not_approved, nothing_to_publish, too_large, stays_taken, too_late or unknown_document. Nothing was done.",
     Problem("conflict", "Nothing was published: a newer revision changed the same place.", more={"conflicts": [_CONFLICT]}),
 )
 _INVALID = (

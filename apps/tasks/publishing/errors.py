@@ -62,6 +62,15 @@ class NothingToPublish(Refusal):
     """The draft makes no difference to what is live."""
 
 
+class TooLarge(Refusal):
+    """More than can be handed down to the logic nodes."""
+
+    def __init__(self, size: int, at_most: int) -> None:
+        super().__init__(f"the revision has {size} bytes as gzip, at most {at_most} can be handed down")
+        self.size = size
+        self.at_most = at_most
+
+
 class StaysTaken(Refusal):
     """A published task is not removed: users' records refer to it. It is archived."""
 

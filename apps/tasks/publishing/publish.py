@@ -26,6 +26,7 @@ from apps.tasks.publishing.errors import (
     NotApproved,
     NothingToPublish,
     NotScheduled,
+    TooLarge,
     TooLate,
     UnknownDocument,
 )
@@ -46,7 +47,7 @@ def publish(
     history_counts: bool = False,
     origin: Origin | str = Origin.PAGE,
 ) -> Revision:
-    """Make the approved draft live. Raises Stale, NotOpen, NotApproved, Conflicting, Invalid, NothingToPublish."""
+    """Make the approved draft live. Raises Stale, NotOpen, NotApproved, Conflicting, Invalid, NothingToPublish, TooLarge."""
     with alone() as live:
         hold(draft, edition)
         if draft.state not in (DraftState.APPROVED, DraftState.SCHEDULED):
@@ -142,6 +143,8 @@ def _fire(draft: Draft) -> list[Revision]:
         _put_back(draft, "conflict", error)
     except (Invalid, msgspec.ValidationError) as error:
         _put_back(draft, "invalid", error)
+    except TooLarge as error:
+        _put_back(draft, "large", error)
     except NothingToPublish as error:
         _put_back(draft, "nothing", error)
     except (DatabaseError, Busy):

@@ -22,16 +22,19 @@ from apps.tasks.models import ChangeCounter, Draft, ListContents, Revision
 from apps.tasks.models.records import Origin
 from apps.tasks.publishing import audit
 from apps.tasks.publishing.audit import Actor
-from apps.tasks.publishing.errors import Busy, NothingToPublish
+from apps.tasks.publishing.errors import Busy, NothingToPublish, TooLarge
 from apps.tasks.publishing.lists import unpack
 from apps.tasks.publishing.live import live_configuration, live_number
 from apps.tasks.publishing.projection import project
 from apps.tasks.publishing.reconciling import changed_keys, plain_at
 from apps.tasks.publishing.unhurried import unhurried
+from workers.revisions import MAX_BODY_BYTES
 
 REVISION = "revision"
 """The change counter that is locked by who publishes; its value is the newest revision's number."""
 LOCK_WAIT_TIMEOUT = 1205
+MOST_BYTES = MAX_BODY_BYTES
+"""Of a revision as gzip, in all: it is one row, and the bundle is handed down whole."""
 COMPRESSED = 5
 """gzip's level: of 10,000 tasks a tenth is left, in a tenth of a second."""
 
@@ -76,7 +79,7 @@ def write_revision(
     history_counts: bool = False,
     action: str = "publish",
 ) -> Revision:
-    """Inside `alone()`, for a configuration that was validated. Raises NothingToPublish."""
+    """Inside `alone()`, for a configuration that was validated. Raises NothingToPublish, TooLarge."""
     changed = changed_keys(live.configuration, configuration)
     if not changed:
         raise NothingToPublish("it makes no difference to what is live")
@@ -96,6 +99,9 @@ def write_revision(
         {"kind": kind, "key": key, "base": plain_at(live.configuration, kind, key), "document": plain_at(configuration, kind, key)}
         for kind, key in changed
     ]
+    packed_changes, packed, packed_bundle = _pack(msgspec.json.encode(changes)), _pack(encode(configuration)), _pack(bundle)
+    if (size := len(packed_changes) + len(packed) + len(packed_bundle)) > MOST_BYTES:
+        raise TooLarge(size, MOST_BYTES)
     revision = Revision(
         number=number,
         published_at=now,
@@ -107,10 +113,10 @@ def write_revision(
         reason=reason[:1000],
         rolls_back_to=draft.rolls_back_to if draft is not None else None,
         change_count=len(changes),
-        packed_changes=_pack(msgspec.json.encode(changes)),
+        packed_changes=packed_changes,
         etag=etag_of(number, bundle),
-        configuration=_pack(encode(configuration)),
-        bundle=_pack(bundle),
+        configuration=packed,
+        bundle=packed_bundle,
         bundle_bytes=len(bundle),
     )
     revision.save()

@@ -38,6 +38,11 @@ def say_refusal(refusal: errors.Refusal) -> str:
             return _("Who has changed a draft cannot approve it. Somebody else has to.")
         case errors.NothingToPublish():
             return _("It makes no difference to what is live.")
+        case errors.TooLarge():
+            return _(
+                "All that would be live takes %(size)s MiB when packed, and %(at_most)s can be handed to the logic servers."
+                " Nothing was done. Archive tasks that are over, shorten texts, or put fewer users on lists."
+            ) % {"size": f"{refusal.size / 2**20:.1f}", "at_most": f"{refusal.at_most / 2**20:.1f}"}
         case errors.StaysTaken():
             return _("A published task is not removed, because users’ records refer to it. Archive it.")
         case errors.NoReason():
@@ -60,5 +65,6 @@ def say_failure(failure: str) -> str:
         "": "",
         "conflict": _("It was not published at its moment: a newer revision had changed the same. Decide what is to be, and ask again."),
         "invalid": _("It was not published at its moment: together with what is live by then, it had faults. Check it."),
+        "large": _("It was not published at its moment: with it, all that is live would be too large. Archive tasks that are over."),
         "nothing": _("It was not published at its moment: it made no difference any more."),
     }.get(failure, _("It was not published at its moment: the program failed. It is in the log."))
