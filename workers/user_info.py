@@ -75,7 +75,7 @@ class UserInfo:
     def largest_stamp(self, uids: Iterable[int]) -> int:
         """Of these users'."""
         stamps = self._stamps
-        return max(self.floor, *[stamps.get(uid, 0) for uid in uids]) if stamps else self.floor
+        return max([self.floor, *[stamps.get(uid, 0) for uid in uids]]) if stamps else self.floor
 
     def recorded_stamp(self, uid: int) -> int | None:
         return self._stamps.get(uid)
