@@ -101,12 +101,10 @@ def _measure_servers(stack: PrivateStack) -> Iterator[Measure]:
             continue
         say(f"api: {server.name}")
         with _running(stack, server) as (process, port):
-            looked = _looks(stack)
-            found = _ask_in_turn(process, port, {BARE: [encode("GET", server.bare, {})], **requests})
-            looked = _looks(stack) - looked
+            found, looked = _ask_in_turn(process, port, {BARE: [encode("GET", server.bare, {})], **requests}, stack)
         yield from _measures_of(server, found)
         # Without its node a user is read from the DBSvr: something else would have been measured.
-        yield Measure(f"{server.name}: of these reads, looked for on a cache node", looked / found[OURS].answers.count, "", bar=1)
+        yield Measure(f"{server.name}: looked for on a cache node, of these reads", looked / found[OURS].answers.count, "", bar=1)
     say("api: batches")
     with _running(stack, CHOSEN) as (process, port):
         _wait_for(process, port)
@@ -173,7 +171,10 @@ class Found(NamedTuple):
     """Of processor time of all processes of the server, for one answer."""
 
 
-def _ask_in_turn(process: StackProcess, port: int, requests: Mapping[str, Sequence[bytes]]) -> dict[str, Found]:
+def _ask_in_turn(
+    process: StackProcess, port: int, requests: Mapping[str, Sequence[bytes]], stack: PrivateStack
+) -> tuple[dict[str, Found], int]:
+    """What was found, and how often a copy was looked for in the stretches that count."""
     _wait_for(process, port)
     assert process.pid is not None
     answers = {name: Answers() for name in requests}
@@ -181,12 +182,14 @@ def _ask_in_turn(process: StackProcess, port: int, requests: Mapping[str, Sequen
     with Clients(port, CLIENTS) as clients:
         for name in (OURS, BARE, SERIALIZER):  # every process has read its keys and tasks, every user's copy lies on its node
             clients.ask(requests[name], 1.5)
+        looked = _looks(stack)
         for _round in range(ROUNDS):
             for name, theirs in requests.items():
                 before = _cpu_s_of_session(process.pid)
                 answers[name].add(clients.ask(theirs, STRETCH_S))
                 cost_s[name] += _cpu_s_of_session(process.pid) - before
-    return {name: Found(each, 1e6 * cost_s[name] / each.count) for name, each in answers.items()}
+        looked = _looks(stack) - looked
+    return {name: Found(each, 1e6 * cost_s[name] / each.count) for name, each in answers.items()}, looked
 
 
 def _wait_for(process: StackProcess, port: int) -> None:

@@ -66,7 +66,7 @@ def main() -> None:
             if place % EVERY_OTHER
         ]
         snapshot = interface.finish(uid, "bench", changes).snapshot
-    payload = answers.answer(answers.user_tasks(snapshot, decided, with_values=False)).content
+    payload = answers.answer(answers.user_tasks(snapshot, decided, False, "en")).content
     Path(os.environ[PAYLOAD_VARIABLE]).write_bytes(payload)
     Path(sys.argv[1]).write_text(json.dumps({"key": key, "attributes": queries, "task": bundle.by_code["task-0"].number}))
 

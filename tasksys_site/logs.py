@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -38,17 +39,27 @@ class KeyValueFormatter(logging.Formatter):
 
 def line_of(at: float, level: str, logger: str, message: str, facts: Mapping[str, Any]) -> str:
     """`at`: seconds since 1970."""
-    moment = datetime.fromtimestamp(at, timezone.utc)
-    start = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z {level} {logger} {_quote(message)}"
-    return " ".join([start, *(f"{name}={_value(value)}" for name, value in facts.items())])
+    start = f"{moment_text(at)} {level} {logger} {quoted(message)}"
+    return " ".join([start, *(f"{name}={value_text(value)}" for name, value in facts.items())])
 
 
-def _value(value: Any) -> str:
+def moment_text(at: float) -> str:
+    """2026-11-30T04:23:25.123Z"""
+    at_ms = round(at * 1_000_000) // 1000
+    return f"{_second_text(at_ms // 1000)}.{at_ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=16)
+def _second_text(at_s: int) -> str:
+    return f"{datetime.fromtimestamp(at_s, timezone.utc):%Y-%m-%dT%H:%M:%S}"
+
+
+def value_text(value: Any) -> str:
     text = str(value)
-    return text if _PLAIN.match(text) else _quote(text)
+    return text if _PLAIN.match(text) else quoted(text)
 
 
-def _quote(text: str) -> str:
+def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -286,6 +286,9 @@ class PublishedBundle(NamedTuple):
     body: bytes
 
 
+MAX_BODY_BYTES = 15 * 1024 * 1024
+"""Of the gzip. A server sends no row above its max_allowed_packet (16 MiB): asking for one would cost the worker its connection, again and
+again."""
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
 """Of the JSON. What unpacks to more is no bundle of ours."""
 

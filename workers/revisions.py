@@ -11,12 +11,11 @@ import time
 
 from workers.database import Connection, NoRoom, StatementRefused, TryAgain
 from workers.messages import Frame, RevisionSeen, RevisionTaken
+from workers.protocol import MAX_BODY_BYTES
 
 LOOK_EVERY_S = 0.2
 LOOK_AGAIN_S = 1.0
 """After a look that failed."""
-MAX_BODY_BYTES = 15 * 1024 * 1024
-"""A server sends no row above its max_allowed_packet (16 MiB): asking for one would cost the worker its connection, again and again."""
 
 
 def newest_revision(connection: Connection, schema: str) -> tuple[int, str]:

@@ -9,10 +9,9 @@ from datetime import datetime
 
 import msgspec
 from django.http import HttpResponse
-from django.utils import translation
 
 from apps.tasks.api.event_answers import uid_in_json
-from apps.tasks.api.task_answers import ExplainedTask, explained_task, task_answer
+from apps.tasks.api.task_answers import ExplainedTask, explained_task, tasks_answer
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.explanation import Explanation
 from workers.protocol import Snapshot, WriteAnswer
@@ -23,7 +22,7 @@ class UserTasks(msgspec.Struct, frozen=True):
     generation: int
     version: int
     points: int
-    tasks: list[msgspec.Raw]
+    tasks: msgspec.Raw
 
 
 class ExplainedUser(msgspec.Struct, frozen=True):
@@ -52,15 +51,14 @@ def answer(value: msgspec.Struct) -> HttpResponse:
     return HttpResponse(_encode(value), content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool, language: str | None = None) -> UserTasks:
-    """`language`: that of tasks' texts; the active one without it."""
-    language = language or translation.get_language() or ""
+def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool, language: str) -> UserTasks:
+    """`language`: that of tasks' texts."""
     return UserTasks(
         uid=uid_in_json(snapshot.uid),
         generation=snapshot.generation,
         version=snapshot.version,
         points=snapshot.points,
-        tasks=[task_answer(decision, with_values, language) for decision in decisions],
+        tasks=tasks_answer(decisions, with_values, language),
     )
 
 

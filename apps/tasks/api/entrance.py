@@ -9,17 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
-from django.urls import URLResolver
-from django.urls.resolvers import RoutePattern
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from apps.tasks.api.access_log import UNKNOWN, Access, access_log
+from apps.tasks.api.addresses import Addresses
 from apps.tasks.api.compression import compress_for
+from apps.tasks.api.languages import language_of, speak
 from apps.tasks.api.problems import Problem, answer_error
 from apps.tasks.api.request_ids import HEADER as REQUEST_ID
 from apps.tasks.api.request_ids import request_id_of
@@ -34,7 +34,7 @@ Answer = Callable[[HttpRequest], HttpResponse]
 class ApiEntrance:
     def __init__(self, get_response: Answer) -> None:
         self._get_response = get_response
-        self._addresses = URLResolver(RoutePattern(ROOT), "apps.tasks.api.urls")
+        self._addresses = Addresses(import_module("apps.tasks.api.urls").urlpatterns)
         self._security = {"X-Content-Type-Options": "nosniff"}
         if settings.CONFIGURATION.web.hsts_days:
             self._security["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}"
@@ -55,19 +55,18 @@ class ApiEntrance:
     def _answer_api(self, request: HttpRequest, request_id: str) -> HttpResponse:
         began_at = time.perf_counter()
         # Each time: the thread still has the language of its last request.
-        translation.activate(language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
+        speak(request, language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
         route = UNKNOWN
         try:
             if not is_known_host(request.META.get("HTTP_HOST") or request.META.get("SERVER_NAME", "")):
                 raise Problem("bad_request", _("This installation goes by another name."), "header/Host")
-            match = self._addresses.resolve(request.path_info[1:])
-            request.resolver_match = match
-            route = match.route
+            address, arguments = self._addresses.find(request.path_info[len(ROOT) + 1 :])
+            route = address.route
             if request.method in ("GET", "HEAD"):
-                response = match.func(request, **match.kwargs)
+                response = address.view(request, **arguments)
             else:
                 with asked_from(client_address(request)):
-                    response = match.func(request, **match.kwargs)
+                    response = address.view(request, **arguments)
         except Exception as error:  # noqa: BLE001  # whatever went wrong, a problem is answered
             response = answer_error(error, request)
         self._finish(request, response)
@@ -79,20 +78,12 @@ class ApiEntrance:
 
     def _finish(self, request: HttpRequest, response: HttpResponse) -> None:
         headers = response.headers
-        headers["Content-Language"] = translation.get_language() or settings.LANGUAGE_CODE  # a view may have chosen another
+        headers["Content-Language"] = request.LANGUAGE_CODE  # a view may have chosen another
         for name, value in self._security.items():
             headers[name] = value
         compress_for(request.META.get("HTTP_ACCEPT_ENCODING", ""), response)
         if response.status_code not in (204, 304):
             headers["Content-Length"] = str(len(response.content))
-
-
-@lru_cache(maxsize=1024)
-def language_of(accept_language: str) -> str:
-    """The language of sentences, by the header alone: a logic server has no cookie."""
-    request = HttpRequest()
-    request.META["HTTP_ACCEPT_LANGUAGE"] = accept_language
-    return translation.get_language_from_request(request)
 
 
 @lru_cache(maxsize=1024)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.http import HttpResponse
-from django.utils import translation
 from drf_spectacular.utils import extend_schema
 
 from apps.tasks.api import answers, bodies, event_answers, event_descriptions, reading
 from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.event_answers import BatchAnswer, ItemAnswer, problem_answer
+from apps.tasks.api.languages import speak
 from apps.tasks.api.problems import Problem
-from apps.tasks.api.views import is_wanted
+from apps.tasks.api.views import choose_wanted
 from apps.tasks.evaluation.events import Event
 from apps.tasks.scopes import READ, WRITE
 from apps.tasks.services.batches import record_events
@@ -122,14 +122,14 @@ class UsersBatchView(ApiView):
                 found[place] = problem_answer(problem, place, is_write=False)
         decided = decisions_of_users([(uid, body.items[place].attributes) for place, uid in uids.items()])
         if language is not None:
-            translation.activate(language)
+            speak(request, language)
         for place, outcome in zip(uids, decided, strict=True):
             if isinstance(outcome, DBSvrError):
                 found[place] = problem_answer(outcome, place, is_write=False)
                 continue
             snapshot, decisions = outcome
-            shown = [decision for decision in decisions if is_wanted(decision, wanted)]
-            found[place] = ItemAnswer(result=answers.user_tasks(snapshot, shown, with_values))
+            shown = choose_wanted(decisions, wanted)
+            found[place] = ItemAnswer(result=answers.user_tasks(snapshot, shown, with_values, request.LANGUAGE_CODE))
         return answers.answer(BatchAnswer([each for each in found if each is not None]))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from django.conf import settings
@@ -15,7 +16,7 @@ from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.eligibility import CapsLeft
 from apps.tasks.evaluation.explanation import Check, Explanation
-from apps.tasks.evaluation.reasons import AVAILABLE, Reason
+from apps.tasks.evaluation.reasons import Reason
 
 
 class ReasonAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -122,50 +123,100 @@ def _text_in(language: str, task: Task) -> Text:
     return texts[min(texts)] if texts else msgspec.structs.replace(NO_TEXT, name=task.code)
 
 
+Form: TypeAlias = tuple[bytes, bytes, bytes, bytes]
+"""What stands before the progress, between it and the moment of completion, between that and the moment of claiming, and after it."""
+HOLE: Any = msgspec.Raw(b"\0")
+"""No JSON has a bare NUL in it."""
+
 _encode = msgspec.json.Encoder().encode
 
 
-def task_answer(decision: Decision, with_values: bool, language: str | None = None) -> msgspec.Raw:
-    """One object of both parts, encoded. `language`: that of texts; the active one without it.
+def tasks_answer(decisions: Iterable[Decision], with_values: bool, language: str) -> msgspec.Raw:
+    """The list of them, each one object of both parts. `language`: that of texts.
 
-    The first part is encoded once per task and language, and kept with the task as long as its revision lives. So is the whole answer of
-    a task that the user has not touched: it is the same for all who have not, in one period.
+    What is the same for many users is encoded once: a decision that they share, for as long as it is shared; of another the text around
+    what is each user's own (a Form), kept with the task as long as its revision lives. It is all put together at the end, in one go.
     """
-    task, rules, period = decision.task, decision.rules, decision.period
-    language = language or translation.get_language() or ""
-    is_untouched = (
-        decision.status == AVAILABLE and not decision.progress and decision.streak is None and not decision.still_claimable
-    ) and rules is task.in_use
-    if is_untouched:
-        known = task.words.get((language, period.key, decision.is_accepted))
+    pieces: list[bytes] = []
+    add = pieces.append
+    for decision in decisions:
+        known = decision.answers
         if known is not None:
-            return msgspec.Raw(known)
-    words = task.words.get(language)
-    if words is None:
-        words = task.words[language] = _words(task, language)
-    standing = TaskStanding(
+            whole = known.get(language)
+            if whole is None:
+                whole = known[language] = _whole(decision, with_values, language)
+            add(whole)
+        elif has_form(decision):
+            before, between, between_moments, after = _form(decision, language)
+            add(before)
+            add(b"%d" % decision.progress)
+            add(between)
+            add(_encoded_moment(decision.completed_at))
+            add(between_moments)
+            add(_encoded_moment(decision.claimed_at))
+            add(after)
+        else:
+            add(_whole(decision, with_values, language))
+        add(b",")
+    pieces[-1:] = [b"]"]
+    return msgspec.Raw(b"".join([b"[", *pieces]))
+
+
+def has_form(decision: Decision) -> bool:
+    """Whether nothing in its answer is the user's own but his progress and two moments."""
+    rules = decision.rules
+    return not (
+        decision.reasons
+        or decision.still_claimable
+        or decision.streak is not None
+        or rules is not decision.task.in_use
+        or rules.rules.tiers  # which of them are reached
+    )
+
+
+def _form(decision: Decision, language: str) -> Form:
+    words = decision.task.words
+    key = (language, decision.period.key, decision.status, decision.is_accepted)
+    form = words.get(key)
+    if form is None:
+        standing = msgspec.structs.replace(_standing(decision, False), progress=HOLE, completed_at=HOLE, claimed_at=HOLE)
+        before, between, between_moments, after = (_encoded_words(decision.task, language) + _encode(standing)[1:]).split(b"\0")
+        if len(words) >= MOST_WORDS:  # periods come and go, and every zone has its own
+            words.clear()
+        form = words[key] = (before, between, between_moments, after)
+    return form
+
+
+def _whole(decision: Decision, with_values: bool, language: str) -> bytes:
+    return _encoded_words(decision.task, language) + _encode(_standing(decision, with_values))[1:]
+
+
+def _standing(decision: Decision, with_values: bool) -> TaskStanding:
+    rules = decision.rules
+    return TaskStanding(
         rules.rules.kind,
         decision.status,
         decision.is_accepted,
-        period.key,
+        decision.period.key,
         decision.progress,
         rules.target,
         decision.points,
         [TierAnswer(tier.target, tier.points, tier.target <= decision.progress) for tier in rules.rules.tiers] if rules.rules.tiers else (),
         None if decision.streak is None else _streak(decision),
-        period.resets_at,
+        decision.period.resets_at,
         _moment(decision.completed_at),
         _moment(decision.claimed_at),
         decision.claim_until,
         [ClaimableAnswer(it.period.key, it.points, it.until) for it in decision.still_claimable] if decision.still_claimable else (),
         [reason_answer(reason, with_values) for reason in decision.reasons] if decision.reasons else (),
     )
-    answer = words + _encode(standing)[1:]
-    if is_untouched:
-        if len(task.words) >= MOST_WORDS:  # periods come and go, and every zone has its own
-            task.words.clear()
-        task.words[language, period.key, decision.is_accepted] = answer
-    return msgspec.Raw(answer)
+
+
+def _encoded_words(task: LiveTask, language: str) -> bytes:
+    known = task.words.get(language)
+    if known is None:
+        known = task.words[language] = (_words(task, language),)
+    return known[0]
 
 
 def _words(task: LiveTask, language: str) -> bytes:
@@ -222,3 +273,7 @@ def _streak(decision: Decision) -> StreakAnswer | None:
 
 def _moment(ms: int | None) -> datetime | None:
     return None if ms is None else datetime.fromtimestamp(ms / 1000, timezone.utc)
+
+
+def _encoded_moment(ms: int | None) -> bytes:
+    return b"null" if ms is None else _encode(_moment(ms))

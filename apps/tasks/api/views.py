@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import msgspec
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 
 from apps.tasks.api import answers, bodies, descriptions, event_descriptions, reading
 from apps.tasks.api.endpoint import ApiRequest, ApiView
+from apps.tasks.api.languages import speak
 from apps.tasks.api.problems import Problem, answer_error
 from apps.tasks.evaluation.bundle import BadBundle, Bundle
 from apps.tasks.evaluation.decisions import Decision
@@ -41,20 +42,17 @@ class UserTasksView(ApiView):
         language = reading.read_language(query)
         with_values = reading.read_reasons(query)
         snapshot, decisions = decisions_of_user(user, reading.read_attributes(query))
-        if wanted is None:
-            shown = [decision for decision in decisions if decision.status != UNAVAILABLE or decision.still_claimable]
-        else:
-            shown = [decision for decision in decisions if is_wanted(decision, wanted)]
         if language is not None:
-            translation.activate(language)
-        return answers.answer(answers.user_tasks(snapshot, shown, with_values))
+            speak(request, language)
+        return answers.answer(answers.user_tasks(snapshot, choose_wanted(decisions, wanted), with_values, request.LANGUAGE_CODE))
 
 
-def is_wanted(decision: Decision, states: frozenset[str] | None) -> bool:
-    """What is asked for; without that, all but the unavailable. A reward of an earlier period is claimable too."""
+def choose_wanted(decisions: list[Decision], states: frozenset[str] | None) -> list[Decision]:
+    """Those asked for; without that, all but the unavailable. A reward of an earlier period is claimable too."""
     if states is None:
-        return decision.status != UNAVAILABLE or bool(decision.still_claimable)
-    return decision.status in states or (CLAIMABLE in states and bool(decision.still_claimable))
+        return [decision for decision in decisions if decision.status != UNAVAILABLE or decision.still_claimable]
+    with_claimable = CLAIMABLE in states
+    return [it for it in decisions if it.status in states or (with_claimable and it.still_claimable)]
 
 
 class PromptsView(ApiView):
@@ -68,8 +66,8 @@ class PromptsView(ApiView):
         language = reading.read_language(query)
         snapshot, decisions = prompts_of_user(user, reading.read_attributes(query), limit)
         if language is not None:
-            translation.activate(language)
-        return answers.answer(answers.user_tasks(snapshot, decisions, with_values=False))
+            speak(request, language)
+        return answers.answer(answers.user_tasks(snapshot, decisions, False, request.LANGUAGE_CODE))
 
 
 class ExplainView(ApiView):
@@ -89,7 +87,7 @@ class ExplainView(ApiView):
                 raise Problem("unknown_task", _("There is no task with the code “%(code)s”.") % {"code": code[:80]}, f"#/tasks/{place}")
         snapshot, explanations = explanations_of_user(bundle, user, body.attributes, at, body.tasks)
         if language is not None:
-            translation.activate(language)
+            speak(request, language)
         return answers.answer(answers.explained_user(snapshot, explanations, at, bundle.revision, body.draft))
 
     def _bundle_of_draft(self, request: ApiRequest, number: int) -> Bundle:

@@ -44,6 +44,8 @@ class Profile:
 
 
 def read_number(value: object) -> Known:
+    if type(value) is int:  # most are
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise NotOfType(value)
     return value

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -17,11 +18,12 @@ from apps.tasks.config.bundle_document import SCHEMA, BundleDocument, PublishedT
 from apps.tasks.config.documents import USER_ZONE, WHOLE, Period
 from apps.tasks.config.limits import LAST_YEAR, MAX_CLAIM_GRACE_S
 from apps.tasks.evaluation.attributes import NotOfType, Registry
-from apps.tasks.evaluation.conditions import Groups, compile_groups
+from apps.tasks.evaluation.conditions import Groups, Table, compile_groups
 from apps.tasks.evaluation.feeds import compile_feeds, registries_of
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, Window, clock_of, zone_named
 from apps.tasks.evaluation.release import Members, Share
 from apps.tasks.evaluation.user_periods import period_from_key
+from workers.protocol import TaskRecord
 
 
 class BadTask(ValueError):
@@ -69,6 +71,8 @@ class LiveTask:
     in_use: RulesInUse
     kept: tuple[RulesInUse, ...]
     groups: Groups
+    bits: int
+    """Those of its groups in the bundle's table of conditions; 0 where it has no groups."""
     feeds: Mapping[str, Groups]
     """By event type: the filters over the event's attributes, of which one must hold."""
     share: Share | None
@@ -76,11 +80,15 @@ class LiveTask:
     has_relations: bool
     """Whether it depends on other tasks of the user."""
     has_caps: bool
+    is_same_for_all: bool
+    """Whether nothing but the moment, his attributes and his records of this very task decides what a user may do."""
     needs_records: bool
     """Whether what the user has done decides how a change of it is made: his zone's period, kept rules, a streak, acceptance."""
     may_be_claimed_later: bool
     """Whether a reward of an earlier period may still be claimed."""
-    words: dict[str | tuple[str, str, bool], bytes] = field(default_factory=dict)
+    looks_back: bool
+    """Whether records of other periods than the present one have a say in a decision."""
+    words: dict[str | tuple[str, str, str, bool], tuple[bytes, ...]] = field(default_factory=dict)
     """What the API has encoded of it and is the same for many users. The evaluator does not look at it."""
 
 
@@ -93,6 +101,10 @@ class Bundle:
     tasks: tuple[LiveTask, ...]
     by_code: Mapping[str, LiveTask]
     by_number: Mapping[int, LiveTask]
+    places: Mapping[int, int]
+    """In `tasks`, by number."""
+    by_weight: tuple[int, ...]
+    """Places in `tasks`: what weighs most first, else by code."""
     registry: Registry
     lists: Mapping[str, Members]
     groups: Mapping[str, tuple[LiveTask, ...]]
@@ -110,6 +122,16 @@ class Bundle:
     left_out: Mapping[str, str]
     """Code and sentence of each task that cannot be used here."""
     document: BundleDocument
+    conditions: Table
+    """Those of all tasks."""
+    has_users_zones: bool
+    """Whether a task has, or had, its periods in each user's own zone."""
+    in_users_zones: int
+    """How many tasks have them there now."""
+    stretches: dict[str, Any] = field(default_factory=dict)
+    """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
+    alike: dict[TaskRecord, Any] = field(default_factory=dict)
+    """And the decisions on records that many users have."""
 
 
 def load_bundle(data: bytes) -> Bundle:
@@ -127,11 +149,11 @@ def load_bundle(data: bytes) -> Bundle:
         members = {name: Members(each.uids) for name, each in document.lists.items()}
     except OverflowError as error:
         raise BadBundle("a list holds what is no uid") from error
-    slots = _Slots()
+    slots, table = _Slots(), Table()
     tasks, left_out = [], {}
     for each in document.tasks:
         try:
-            tasks.append(_compile(each, registry, events, document.lists, slots))
+            tasks.append(_compile(each, registry, events, document.lists, slots, table))
         except ValueError as error:  # UnknownZone, BadCondition, BadTask among them
             left_out[each.code] = str(error)
     return Bundle(
@@ -140,6 +162,8 @@ def load_bundle(data: bytes) -> Bundle:
         tasks=tuple(tasks),
         by_code={task.code: task for task in tasks},
         by_number={task.number: task for task in tasks if task.number},
+        places={task.number: place for place, task in enumerate(tasks) if task.number},
+        by_weight=tuple(sorted(range(len(tasks)), key=lambda place: -tasks[place].document.weight)),
         registry=registry,
         lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),
@@ -150,6 +174,9 @@ def load_bundle(data: bytes) -> Bundle:
         periods=tuple(slots.periods),
         left_out=left_out,
         document=document,
+        conditions=table,
+        has_users_zones=None in slots.clocks,
+        in_users_zones=sum(1 for task in tasks if task.in_use.clock is None),
     )
 
 
@@ -192,7 +219,7 @@ _NEVER = datetime.min
 
 
 def _compile(
-    task: PublishedTask, registry: Registry, events: Mapping[str, Registry], lists: Mapping[str, object], slots: _Slots
+    task: PublishedTask, registry: Registry, events: Mapping[str, Registry], lists: Mapping[str, object], slots: _Slots, table: Table
 ) -> LiveTask:
     release = task.release
     unknown = [name for name in (*release.allow, *release.deny) if name not in lists]
@@ -207,7 +234,10 @@ def _compile(
     caps = task.caps
     in_use = _in_use(rules_of(task), task, slots)
     kept = tuple(_in_use(rules, task, slots, rules.before) for rules in task.kept)
+    has_caps = any(cap is not None for cap in (caps.per_user, caps.total, caps.per_period, caps.points_budget))
     has_relations = bool(task.prerequisites or task.exclusive_group or task.sequence)
+    groups = compile_groups(task.conditions, registry)
+    may_be_claimed_later = any(rules.by_claim and rules.rules.claim.grace_s for rules in (in_use, *kept))
     return LiveTask(
         number=task.number,
         code=task.code,
@@ -217,13 +247,16 @@ def _compile(
         switched_off=task.switched_off,
         in_use=in_use,
         kept=kept,
-        groups=compile_groups(task.conditions, registry),
+        groups=groups,
         feeds=compile_feeds(task, events),
+        bits=table.add(groups),
         share=share,
         has_relations=has_relations,
         needs_records=has_relations or bool(kept) or in_use.is_streak or in_use.accept_first or in_use.clock is None,
-        has_caps=any(cap is not None for cap in (caps.per_user, caps.total, caps.per_period, caps.points_budget)),
-        may_be_claimed_later=any(rules.by_claim and rules.rules.claim.grace_s for rules in (in_use, *kept)),
+        has_caps=has_caps,
+        is_same_for_all=share is None and not has_relations and not has_caps,
+        may_be_claimed_later=may_be_claimed_later,
+        looks_back=bool(kept) or may_be_claimed_later or in_use.is_streak or in_use.clock is None,
     )
 
 

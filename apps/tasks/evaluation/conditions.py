@@ -2,12 +2,15 @@
 
 Pure. Compiled when a bundle is loaded: a row becomes a check of a known value. Whether the value is known at all is asked before any check:
 so no comparison, a negation least of all, can be met by what nobody knows.
+
+One task is asked row by row (`lacking`, which says what is lacking). All tasks of a bundle are asked attribute by attribute (`Table`, which
+only says whether something is): there are far fewer attributes than rows, and users share their values.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -15,6 +18,9 @@ from apps.tasks.config.documents import OPERATORS, Attribute, Condition
 from apps.tasks.evaluation.attributes import READERS, Known, NotOfType, Registry, Values
 
 Outcome: TypeAlias = bool | None
+
+MOST_VALUES = 512
+"""Of one attribute. A level or a region has fewer; what has more (a balance) is asked anew, at the price of its own rows."""
 
 
 class BadCondition(ValueError):
@@ -60,6 +66,66 @@ def lacking(groups: Groups, values: Values) -> list[Row]:
         if not least or len(found) < len(least):
             least = found
     return least
+
+
+Check: TypeAlias = Callable[[Known], bool]
+
+
+class Table:
+    """The groups of many tasks by attribute: which of them a value of it leaves unmet, as the bits of one number.
+
+    What was found for a value is kept, of MOST_VALUES for each attribute. Values that are equal meet the same rows.
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, tuple[dict[Known | None, int], list[tuple[Check, int]]]] = {}
+        self._tasks: list[int] = []
+        self._groups = 0
+        self._lacking: dict[int, tuple[int, ...]] = {0: ()}
+
+    def add(self, groups: Groups) -> int:
+        """The bits of a task's groups; 0 without any. He lacks something of whom all of them are unmet."""
+        bits = 0
+        for group in groups:
+            bit = 1 << self._groups
+            for attribute, check, _condition in group:
+                self._columns.setdefault(attribute, ({}, []))[1].append((check, bit))
+            bits |= bit
+            self._groups += 1
+        self._tasks.append(bits)
+        return bits
+
+    def unmet(self, values: Values) -> int:
+        """The bits of all groups in which a row is not met."""
+        unmet = 0
+        for attribute, (known, checks) in self._columns.items():
+            value = values[attribute]
+            bits = known.get(value)
+            if bits is None:
+                bits = _unmet_by(value, checks)
+                if len(known) >= MOST_VALUES:
+                    known.clear()
+                known[value] = bits
+            unmet |= bits
+        return unmet
+
+    def lacking(self, unmet: int) -> tuple[int, ...]:
+        """The places of the tasks, in the order in which they were added, of which no group is met. Users share this too."""
+        places = self._lacking.get(unmet)
+        if places is None:
+            places = tuple(place for place, bits in enumerate(self._tasks) if bits and unmet & bits == bits)
+            if len(self._lacking) >= MOST_VALUES:
+                self._lacking = {0: ()}
+            self._lacking[unmet] = places
+        return places
+
+
+def _unmet_by(value: Known | None, checks: Iterable[tuple[Check, int]]) -> int:
+    bits = 0
+    for check, bit in checks:
+        if value is None or not check(value):
+            bits |= bit
+    return bits
 
 
 def outcome_of(row: Row, values: Values) -> Outcome:

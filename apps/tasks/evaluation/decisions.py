@@ -52,6 +52,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     still_claimable: tuple[StillClaimable, ...]
     streak: StreakStanding | None
     caps_left: CapsLeft | None
+    answers: dict[str, bytes] | None = None
+    """Of a decision that many users share: what the API has encoded of it, by language. The evaluator does not look at it."""
 
     @property
     def target(self) -> int:
@@ -70,7 +72,18 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 def decide(task: LiveTask, user: User) -> Decision:
     rules, period, record = user.standing(task)
-    against = reasons_against(task, user, rules, period, record)
+    return decide_by(task, user, rules, period, record, reasons_against(task, user, rules, period, record))
+
+
+def decide_unhindered(task: LiveTask, user: User) -> Decision:
+    """The same, where it is known that nothing stands against the task."""
+    return decide_by(task, user, *user.standing(task), ())
+
+
+def decide_by(
+    task: LiveTask, user: User, rules: RulesInUse, period: PeriodOfTime, record: TaskRecord | None, against: tuple[Reason, ...]
+) -> Decision:
+    """By the rules, the period and the record that count, and by what stands against the task."""
     status, claim_until = why.AVAILABLE, None
     if record is not None and record.state in DONE:
         status = why.COMPLETED

@@ -38,7 +38,7 @@ def reasons_against(task: LiveTask, user: User, rules: RulesInUse, period: Perio
         found += (Reason(why.ENDED, "", "before", task.ends_at, now),)
     if task.share is not None:
         found += against_release(task, user)
-    if task.groups:
+    if not user.meets_conditions(task):
         found += against_conditions(task, user)
     if task.has_relations:
         found += against_relations(task, user)
@@ -61,14 +61,11 @@ def against_release(task: LiveTask, user: User) -> tuple[Reason, ...]:
 
 
 def against_conditions(task: LiveTask, user: User) -> tuple[Reason, ...]:
-    """What the group that lacks least lacks, row by row."""
+    """What the group that lacks least lacks, row by row; nothing when one is met."""
     values = user.values
-    lacks = lacking(task.groups, values)
-    if not lacks:
-        return ()
     as_given, attributes = user.bundle.registry.as_given, user.profile.attributes
     found = []
-    for name, _check, asked in lacks:
+    for name, _check, asked in lacking(task.groups, values):
         code = why.ATTRIBUTE_UNKNOWN if values[name] is None else why.CONDITION_UNMET
         found.append(Reason(code, name, asked.operator, asked.value, as_given(name, attributes)))
     return tuple(found)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
+from apps.tasks.evaluation.stretches import decide_begun, stretch_of
 from workers.protocol import Snapshot
 
 __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "explain"]
@@ -21,7 +23,18 @@ __all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "e
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:
     """One decision per task, in the order of the codes. `quotas`: what all users have used of caps; without it nothing is said of them."""
     user = User(bundle, profile, snapshot, now, quotas)
-    return [decide(task, user) for task in bundle.tasks]
+    stretch, tasks, places = stretch_of(user), bundle.tasks, bundle.places
+    decisions: list[Any] = list(stretch.shared)
+    lacking = bundle.conditions.lacking(user.unmet)
+    for place in lacking:
+        decisions[place] = None
+    for number, record in user.only_records().items():
+        place = places.get(number, -1)  # of a task that is not published any more
+        if place >= 0 and decisions[place] is not None:
+            decisions[place] = decide_begun(tasks[place], user, decisions[place], record)
+    for place in {*stretch.asked, *lacking}:
+        decisions[place] = decide(tasks[place], user)
+    return decisions
 
 
 def evaluate_task(

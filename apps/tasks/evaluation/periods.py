@@ -52,6 +52,14 @@ def zone_named(name: str) -> ZoneInfo:
         raise UnknownZone(f"time zone {name!r} is not known here") from error
 
 
+def is_zone(name: str) -> bool:
+    try:
+        zone_named(name)
+    except UnknownZone:
+        return False
+    return True
+
+
 class Clock:
     """The periods of one kind in one zone: which one a moment belongs to, and which one has a certain key."""
 

@@ -36,11 +36,12 @@ class User:
         "_members",
         "_periods",
         "_periods_without_record",
+        "_records",
+        "_unmet",
         "bundle",
         "now",
         "profile",
         "quotas",
-        "records",
         "snapshot",
         "uid",
         "values",
@@ -54,12 +55,20 @@ class User:
         self.now = now
         self.quotas = quotas
         self.values = bundle.registry.read(profile.attributes)
-        self.records = {(record.task, record.period): record for record in snapshot.tasks}
+        self._records: dict[tuple[int, str], TaskRecord] | None = None
         self._by_task: dict[int, list[TaskRecord]] | None = None
-        self._periods = [None if clock is None else clock.period_at(now) for clock in bundle.clocks]
+        self._periods: list[PeriodOfTime | None] | None = None
         self._periods_without_record: dict[int, PeriodOfTime] = {}
         self._clocks: dict[int, Clock] = {}
         self._members: dict[str, bool] = {}
+        self._unmet: int | None = None
+
+    def without_records(self) -> User:
+        """One at the same moment and in the same zone who has done nothing, and meets every condition."""
+        snapshot = Snapshot(self.uid, self.snapshot.generation, 0, 0, [])
+        nobody = User(self.bundle, self.profile, snapshot, self.now, None)
+        nobody._unmet = 0
+        return nobody
 
     def standing(self, task: LiveTask) -> tuple[RulesInUse, PeriodOfTime, TaskRecord | None]:
         """The rules that hold for the user, their present period, and its record. Kept rules hold for who began under them."""
@@ -70,12 +79,15 @@ class User:
             if record is not None and record.revision < kept.before:
                 return kept, period, record
         in_use = task.in_use
-        period = self._periods[in_use.slot] or self._period_in_users_zone(number, in_use.slot)
+        period = self.period(number, in_use.slot)
         return in_use, period, self.records.get((number, period.key))
 
     def period(self, number: int, slot: int) -> PeriodOfTime:
         """The present period of task `number`, whose clock is in `slot`."""
-        period = self._periods[slot]
+        periods = self._periods
+        if periods is None:
+            periods = self._periods = [None if clock is None else clock.period_at(self.now) for clock in self.bundle.clocks]
+        period = periods[slot]
         return self._period_in_users_zone(number, slot) if period is None else period
 
     def _period_in_users_zone(self, number: int, slot: int) -> PeriodOfTime:
@@ -105,6 +117,14 @@ class User:
         zone = self.values.get(ZONE_ATTRIBUTE) or self.profile.attributes.get(ZONE_ATTRIBUTE)
         return zone if isinstance(zone, str) else ""
 
+    @property
+    def records(self) -> dict[tuple[int, str], TaskRecord]:
+        """By task and period."""
+        records = self._records
+        if records is None:
+            records = self._records = {(record.task, record.period): record for record in self.snapshot.tasks}
+        return records
+
     def records_of(self, number: int) -> list[TaskRecord]:
         by_task = self._by_task
         if by_task is None:
@@ -113,12 +133,30 @@ class User:
                 by_task.setdefault(record.task, []).append(record)
         return by_task.get(number, [])
 
+    def only_records(self) -> dict[int, TaskRecord | None]:
+        """By task, of every task that he has records of; None where he has several."""
+        only: dict[int, TaskRecord | None] = {}
+        for record in self.snapshot.tasks:
+            only[record.task] = None if record.task in only else record
+        return only
+
     def is_on(self, name: str) -> bool:
         """Whether the user is on the list."""
         found = self._members.get(name)
         if found is None:
             found = self._members[name] = self.uid in self.bundle.lists[name]
         return found
+
+    @property
+    def unmet(self) -> int:
+        """The bits of all groups of conditions that he does not meet."""
+        unmet = self._unmet
+        if unmet is None:
+            unmet = self._unmet = self.bundle.conditions.unmet(self.values)
+        return unmet
+
+    def meets_conditions(self, task: LiveTask) -> bool:
+        return not task.bits or self.unmet & task.bits != task.bits
 
     def bucket(self, salt: str) -> int:
         return bucket_of(salt, self.uid)

@@ -45,10 +45,13 @@ def period_from_key(key: str) -> PeriodOfTime | None:
 
 def user_period_at(clock: Clock, at: datetime, keys: Iterable[str]) -> PeriodOfTime:
     """The user's period at that moment. `clock`: of the zone that he has now; `keys`: of his records of the task."""
-    recorded = [period for period in map(period_from_key, keys) if period is not None]
-    for period in recorded:
-        if period.holds(at):
-            return period
+    recorded = []
+    for key in keys:
+        period = period_from_key(key)
+        if period is not None:
+            if period.holds(at):
+                return period
+            recorded.append(period)
     begun = [period for period in recorded if _start(period) <= at]
     if not begun:
         return _cut(_full(clock, at), at, recorded)

@@ -86,6 +86,8 @@ def not_passed(asked: Asked, passed: Passed) -> Asked:
 
 def said_by_caller(passed: Passed) -> frozenset[str]:
     """A null says nothing: what the profile system says counts then."""
+    if None not in passed.values():
+        return frozenset(passed)
     return frozenset(name for name, value in passed.items() if value is not None)
 
 

@@ -28,7 +28,7 @@ from apps.tasks.publishing.live import live_configuration, live_number
 from apps.tasks.publishing.projection import project
 from apps.tasks.publishing.reconciling import changed_keys, plain_at
 from apps.tasks.publishing.unhurried import unhurried
-from workers.revisions import MAX_BODY_BYTES
+from workers.protocol import MAX_BODY_BYTES
 
 REVISION = "revision"
 """The change counter that is locked by who publishes; its value is the newest revision's number."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from operator import attrgetter
 
 from django.utils import timezone
 
@@ -18,14 +17,12 @@ from apps.tasks.quotas import quotas
 from apps.tasks.services.errors import UnknownTask
 from workers.protocol import DBSvrError, Snapshot
 
-_weight = attrgetter("task.document.weight")
-
 
 def decisions_of_user(uid: int, attributes: Mapping[str, object]) -> tuple[Snapshot, list[Decision]]:
     """The user as he is, and what he may do now: what weighs most first, else by code."""
     bundle = live().bundle
     snapshot, profile = user_with_profile(uid, attributes, bundle)
-    return snapshot, _by_weight(evaluate(bundle, profile, snapshot, timezone.now(), quotas()))
+    return snapshot, _by_weight(bundle, evaluate(bundle, profile, snapshot, timezone.now(), quotas()))
 
 
 def decisions_of_users(asked: Sequence[tuple[int, Mapping[str, object]]]) -> list[tuple[Snapshot, list[Decision]] | DBSvrError]:
@@ -35,7 +32,7 @@ def decisions_of_users(asked: Sequence[tuple[int, Mapping[str, object]]]) -> lis
     profiles = profiles_of(asked, bundle)
     now = timezone.now()
     return [
-        snapshot if isinstance(snapshot, DBSvrError) else (snapshot, _by_weight(evaluate(bundle, profile, snapshot, now, used)))
+        snapshot if isinstance(snapshot, DBSvrError) else (snapshot, _by_weight(bundle, evaluate(bundle, profile, snapshot, now, used)))
         for profile, snapshot in zip(profiles, snapshots, strict=True)
     ]
 
@@ -63,5 +60,5 @@ def task_named(bundle: Bundle, code: str) -> LiveTask:
     return task
 
 
-def _by_weight(decisions: list[Decision]) -> list[Decision]:
-    return sorted(decisions, key=_weight, reverse=True)  # stable also in reverse: equals stay by code
+def _by_weight(bundle: Bundle, decisions: list[Decision]) -> list[Decision]:
+    return [decisions[place] for place in bundle.by_weight]
