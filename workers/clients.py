@@ -115,14 +115,15 @@ class Client(asyncio.Protocol):
         pending = self.pending
         if not pending or self._transport is None:
             return
+        first = pending[0]
+        if (first if type(first) is bytes else first.reply) is None:  # type: ignore[union-attr]
+            return
         out: list[bytes] = []
         for head in pending:
             reply = head if type(head) is bytes else head.reply  # type: ignore[union-attr]
             if reply is None:
                 break
             out.append(reply)
-        if not out:
-            return
         for _ in out:
             pending.popleft()
         self._write(out)
@@ -130,6 +131,9 @@ class Client(asyncio.Protocol):
             self._transport.close()
 
     def _write(self, replies: list[bytes]) -> None:
+        if len(replies) == 1:
+            self._write_joined(replies)
+            return
         small: list[bytes] = []
         for reply in replies:
             if len(reply) < LARGE:

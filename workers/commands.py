@@ -27,6 +27,7 @@ from workers.protocol import (
     parse_node,
     parse_repair,
     parse_uid,
+    parse_uids,
 )
 from workers.requests import CLEAR, FINISH, Gather
 
@@ -105,7 +106,7 @@ class Commands:
         if not 3 <= len(words) <= 2 + MAX_BATCH_UIDS:
             raise BadArgument(f"usage: TASK.MGET node uid [uid …], at most {MAX_BATCH_UIDS} uids")
         node = parse_node(words[1])
-        uids = [parse_uid(word) for word in words[2:]]
+        uids = parse_uids(words[2:])
         gather = Gather(client, len(uids))
         client.pending.append(gather)
         self._dispatch.accept_reads(client, uids, node, now, gather)

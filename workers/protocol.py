@@ -7,11 +7,12 @@ typed structures, and one class for each cause of an error. Pure: it opens nothi
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import zlib
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import msgspec
 
@@ -383,6 +384,9 @@ def parse_repair(text: bytes) -> RepairOrder:
     return order
 
 
+_uids_of_json = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(ge=1, le=MAX_UID)]]).decode
+
+
 def parse_uid(text: bytes) -> int:
     """A uid from its decimal digits; leading zeros are accepted. Raises BadArgument."""
     if not text.isdigit() or len(text) > 40:
@@ -391,6 +395,14 @@ def parse_uid(text: bytes) -> int:
     if not 1 <= uid <= MAX_UID:
         raise BadArgument(f"uid must be in 1 … 2^63-1, not {uid}")
     return uid
+
+
+def parse_uids(texts: list[bytes]) -> list[int]:
+    """Of each what `parse_uid` says. Raises BadArgument."""
+    if b"".join(texts).isdigit():
+        with contextlib.suppress(msgspec.MsgspecError):  # one at a time tells which is none; and takes leading zeros
+            return _uids_of_json(b"[%b]" % b",".join(texts))
+    return [parse_uid(text) for text in texts]
 
 
 @lru_cache(maxsize=1024)  # nodes are few

@@ -2,44 +2,45 @@
 
 Pure. Column values come in as the text that the database sends, so that no number is parsed only to be printed again. The
 strings among them were checked on their way into the database (periods) or come from us (states), and need no escaping.
-`open_snapshot` leaves the last brace off, so that the front can append who served the read, and why.
+`open_snapshots` leaves the last brace off, so that the front can append who served the read, and why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from workers.users import STATES, Record, RecordKey, User
 
 _STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
+_OPEN = b'{"uid":%b,"generation":%b,"version":%b,"points":%b,"tasks":[%b]'
+_TASK = b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b%b}'
 
 
-def task_json(
-    task: bytes,
-    period: bytes,
-    progress: bytes,
-    state: bytes,
-    completed_at: bytes | None,
-    claimed_at: bytes | None,
-    revision: bytes,
-    granted: bytes,
-) -> bytes:
-    """Of the columns of one task, as text; `state` is its number. Most have granted nothing, and need not say so."""
-    return b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b%b}' % (
-        task,
-        period,
-        progress,
-        _STATE[state],
-        completed_at or b"null",
-        claimed_at or b"null",
-        revision,
-        b"" if granted == b"0" else b',"granted":%b' % granted,
-    )
+def open_snapshots(rows: Iterable[Sequence[Any]], generation: bytes, uids: Iterable[int]) -> dict[int, bytes]:
+    """All but the closing of each of these users' snapshots; who is in no row is of version 0 and without tasks.
 
-
-def open_snapshot(uid: bytes, generation: bytes, version: bytes, points: bytes, tasks: Iterable[bytes]) -> bytes:
-    """All but the closing of a snapshot; `tasks` are `task_json`s."""
-    return b'{"uid":%b,"generation":%b,"version":%b,"points":%b,"tasks":[%b]' % (uid, generation, version, points, b",".join(tasks))
+    `rows`: two columns that say nothing of users, then uid, version, points, and of one of his tasks its number, period, progress, state
+    (a number), completed_at, claimed_at, revision and granted. One loop without a call: a call for each task cost as much as the rest.
+    """
+    users: dict[bytes | None, tuple[bytes, bytes, list[bytes]]] = {}
+    last: bytes | None = None
+    tasks: list[bytes] = []
+    for _, _, uid, version, points, task, period, progress, state, completed_at, claimed_at, revision, granted in rows:
+        if uid != last:
+            if uid not in users:
+                users[uid] = version, points, []
+            last, tasks = uid, users[uid][2]
+        if task is not None:
+            # Most have granted nothing, and need not say so.
+            more = b"" if granted == b"0" else b',"granted":%b' % granted
+            tasks.append(_TASK % (task, period, progress, _STATE[state], completed_at or b"null", claimed_at or b"null", revision, more))
+    snapshots = {}
+    for number in uids:
+        text = b"%d" % number
+        version, points, tasks = users.get(text) or (b"0", b"0", [])
+        snapshots[number] = _OPEN % (text, generation, version, points, b",".join(tasks))
+    return snapshots
 
 
 def user_snapshot(user: User, generation: int) -> bytes:

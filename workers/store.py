@@ -19,7 +19,7 @@ from workers.messages import SegmentRow
 from workers.protocol import IN_PROGRESS
 from workers.quotas import QuotaKey
 from workers.segment_rows import lock_owned
-from workers.snapshots import open_snapshot, task_json
+from workers.snapshots import open_snapshots
 from workers.stored_results import answered
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
 from workers.traffic import Row
@@ -68,21 +68,7 @@ def read_snapshots(connection: Connection, instance: str, uids: Collection[int],
     if not rows:
         return 0, 0, {}
     generation, tick = rows[0][0] or b"0", rows[0][1] or b"0"
-    users: dict[bytes, tuple[bytes, bytes, list[bytes]]] = {}
-    for _, _, uid, version, points, task, *columns in rows:
-        if uid is None:
-            break  # none of these users is known
-        user = users.get(uid)
-        if user is None:
-            user = users[uid] = version or b"0", points or b"0", []
-        if task is not None:
-            user[2].append(task_json(task, *columns))  # type: ignore[arg-type]  # NULLs
-    snapshots = {}
-    for number in uids:
-        text = b"%d" % number
-        version, points, tasks = users.get(text) or (b"0", b"0", [])
-        snapshots[number] = open_snapshot(text, generation, version, points, tasks)
-    return int(generation), int(tick), snapshots
+    return int(generation), int(tick), open_snapshots(rows, generation, uids)
 
 
 def read_tick(connection: Connection, instance: str) -> tuple[int, int]:

@@ -42,13 +42,14 @@ class TrailBook:
 
     def note(self, uids: Iterable[int], node: str, now: float) -> None:
         """This node asks for these users."""
+        row, trails = None, None
         for uid in uids:
-            row = self._ownership.row_of(uid)
-            if row is not None:
-                trails = self.segments.get(row.segment)
-                if trails is None:
-                    trails = self.of_segment(row.segment)
-                trails.note(uid, node, now)
+            if row is None or trails is None or not row.first <= uid <= row.last:
+                row = self._ownership.row_of(uid)
+                if row is None:
+                    continue
+                trails = self.of_segment(row.segment)
+            trails.note(uid, node, now)
 
     def begin_write(self, uid: int, node: str, now: float) -> tuple[list[str], int]:
         trails = self.of(uid)

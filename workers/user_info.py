@@ -72,11 +72,19 @@ class UserInfo:
         recorded = self._stamps.get(uid, 0)
         return recorded if recorded > self.floor else self.floor
 
+    def largest_stamp(self, uids: Iterable[int]) -> int:
+        """Of these users'."""
+        stamps = self._stamps
+        return max([self.floor, *[stamps.get(uid, 0) for uid in uids]]) if stamps else self.floor
+
     def recorded_stamp(self, uid: int) -> int | None:
         return self._stamps.get(uid)
 
     def is_in_flight(self, uid: int) -> bool:
         return uid in self._in_flight
+
+    def any_in_flight(self, uids: Iterable[int]) -> bool:
+        return bool(self._in_flight) and not self._in_flight.keys().isdisjoint(uids)
 
     def accept_write(self, uid: int, now: float) -> None:
         """A write was accepted: until `decide_write`, the user's reads belong to the master (INV 2)."""

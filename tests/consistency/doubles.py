@@ -65,7 +65,13 @@ class _WithoutStamps(UserInfo):
     def stamp(self, uid: int) -> int:
         return 0
 
+    def largest_stamp(self, uids: object) -> int:
+        return 0
+
     def is_in_flight(self, uid: int) -> bool:
+        return False
+
+    def any_in_flight(self, uids: object) -> bool:
         return False
 
 
@@ -78,6 +84,9 @@ class _LateStamps(UserInfo):
 
 class _WithoutMark(UserInfo):
     def is_in_flight(self, uid: int) -> bool:
+        return False
+
+    def any_in_flight(self, uids: object) -> bool:
         return False
 
 

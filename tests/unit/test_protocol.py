@@ -19,6 +19,7 @@ from workers.protocol import (
     parse_event_id,
     parse_node,
     parse_uid,
+    parse_uids,
 )
 
 
@@ -29,12 +30,20 @@ def one(**more: object) -> bytes:
 @pytest.mark.parametrize(("text", "uid"), [(b"1", 1), (b"1000000000042", 10**12 + 42), (b"0007", 7), (str(2**63 - 1).encode(), 2**63 - 1)])
 def test_a_uid_is_any_positive_63_bit_number(text: bytes, uid: int) -> None:
     assert parse_uid(text) == uid
+    assert parse_uids([b"5", text]) == [5, uid]
 
 
 @pytest.mark.parametrize("text", [b"", b"0", b"-1", b"1.0", b"abc", str(2**63).encode(), b"9" * 1000, b"\xff", "٣".encode(), b" 1"])
 def test_what_is_no_uid_is_refused_with_a_sentence(text: bytes) -> None:
     with pytest.raises(BadArgument, match="uid must be"):
         parse_uid(text)
+    with pytest.raises(BadArgument, match="uid must be"):
+        parse_uids([b"5", text, b"6"])
+
+
+def test_two_uids_in_one_word_are_none() -> None:
+    with pytest.raises(BadArgument, match="uid must be"):
+        parse_uids([b"1,2"])
 
 
 @pytest.mark.parametrize("text", [b"", b"a b", b"x" * 65, b"-x", b"e\n", "é".encode()])

@@ -36,6 +36,23 @@ def test_a_user_is_in_flight_until_the_last_of_his_writes_is_decided() -> None:
     assert users.stamp(7) == 5
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 99))), st.integers(0, 99), st.sets(st.integers(1, 9)), st.sets(st.integers(1, 12))
+)
+def test_what_is_said_of_many_users_at_once_is_what_is_said_of_each(
+    stamps: list[tuple[int, int]], floor: int, writers: set[int], uids: set[int]
+) -> None:
+    users = UserInfo(1000)
+    for uid, stamp in stamps:
+        users.raise_stamp(uid, stamp)
+    users.raise_floor(floor, "start")
+    for uid in writers:
+        users.accept_write(uid, 0.0)
+
+    assert users.largest_stamp(uids) == max(map(users.stamp, uids), default=users.floor)
+    assert users.any_in_flight(uids) == any(map(users.is_in_flight, uids))
+
+
 def test_stamps_that_every_replica_has_passed_are_dropped_and_the_floor_rises_to_them() -> None:
     users = UserInfo(1000)
     for uid, stamp in ((1, 10), (2, 20), (3, 30)):
