@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,12 +108,12 @@ def _measure_servers(stack: PrivateStack) -> Iterator[Measure]:
         yield Measure(f"{server.name}: looked for on a cache node, of these reads", looked / found[OURS].answers.count, "", bar=1)
     say("api: batches")
     with _running(stack, CHOSEN) as (process, port):
-        _wait_for(process, port)
+        _wait_for(process, port, PROCESSES)
         yield from measure_batches(port, said["key"], said["attributes"])
     say("api: events")
     one = CHOSEN._replace(arguments=CHOSEN.arguments.replace(f"--workers {PROCESSES} --blocking-threads {THREADS}", ONE_PROCESS))
     with _running(stack, one) as (process, port):
-        _wait_for(process, port)
+        _wait_for(process, port, 1)
         yield from measure_events(port, said["key"], said["task"])
 
 
@@ -175,7 +176,7 @@ def _ask_in_turn(
     process: StackProcess, port: int, requests: Mapping[str, Sequence[bytes]], stack: PrivateStack
 ) -> tuple[dict[str, Found], int]:
     """What was found, and how often a copy was looked for in the stretches that count."""
-    _wait_for(process, port)
+    _wait_for(process, port, PROCESSES)
     assert process.pid is not None
     answers = {name: Answers() for name in requests}
     cost_s = dict.fromkeys(requests, 0.0)
@@ -192,9 +193,25 @@ def _ask_in_turn(
     return {name: Found(each, 1e6 * cost_s[name] / each.count) for name, each in answers.items()}, looked
 
 
-def _wait_for(process: StackProcess, port: int) -> None:
-    if not wait_until(lambda: _answers(port), 30):
+def _wait_for(process: StackProcess, port: int, processes: int) -> None:
+    """Until all of them serve: clients stay with the process that took their connections, and one that comes late would get none."""
+    seen: set[bytes] = set()
+
+    def all_serve() -> bool:
+        seen.update(_serving(port))
+        return len(seen) >= processes and _answers(port)
+
+    if not wait_until(all_serve, 30):
         raise ServerFailed(f"{process.name} does not serve:\n{process.last_log_lines()}")
+
+
+def _serving(port: int) -> set[bytes]:
+    """The process that takes a new connection, if one does."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/process", timeout=5) as answer:
+            return {answer.read()}
+    except OSError:
+        return set()
 
 
 def _cpu_s_of_session(leader: int) -> float:

@@ -48,6 +48,11 @@ async def bare_async(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_payload(), content_type="application/json", headers={"Content-Length": str(len(_payload()))})
 
 
+def process(request: HttpRequest) -> HttpResponse:
+    """Which of the server's processes answers."""
+    return HttpResponse(str(os.getpid()), content_type="text/plain")
+
+
 class UserTasks(serializers.Serializer):  # type: ignore[type-arg]
     uid = serializers.IntegerField()
     generation = serializers.IntegerField()
@@ -84,4 +89,10 @@ def alone(request: HttpRequest) -> HttpResponse:
     return HttpResponse(f"{sum(written) / (time.monotonic() - began):.1f}", headers={"Content-Type": "text/plain"})
 
 
-urlpatterns = [path("alone", alone), path("bare", bare), path("bare-async", bare_async), path("drf", WithSerializer.as_view())]
+urlpatterns = [
+    path("alone", alone),
+    path("bare", bare),
+    path("bare-async", bare_async),
+    path("drf", WithSerializer.as_view()),
+    path("process", process),
+]
