@@ -113,13 +113,15 @@ def supersede_master_worker(stack: PrivateStack, rnd: random.Random, ending: thr
 
 def supersede_worker(stack: PrivateStack, dbsvr: PrivateDBSvr, rnd: random.Random, ending: threading.Event) -> None:
     """The worker freezes in the midst of its work, its successor comes, and the old one thaws."""
-    frozen = dbsvr.master_worker
+    frozen, successor = dbsvr.master_worker, stack.another("master_db_svr", instance=dbsvr.name)
     frozen.freeze()
-    dbsvr.master_worker = stack.another("master_db_svr", instance=dbsvr.name)
-    dbsvr.master_worker.start()
+    dbsvr.master_worker = successor
+    successor.start()
     ending.wait(rnd.uniform(0.2, 3.0))
     frozen.thaw()
-    frozen.wait(10.0)
+    eventually(lambda: frozen.exit_code is not None or successor.exit_code is not None, within_s=30)
+    if successor.exit_code is not None:
+        dbsvr.master_worker = frozen  # it froze before it had come to the front, and so it came last
 
 
 def freeze_master(stack: PrivateStack, rnd: random.Random, ending: threading.Event) -> None:
