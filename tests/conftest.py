@@ -43,6 +43,8 @@ def session_stack() -> Iterator[PrivateStack]:
     stack = session.STACK
     stack.start_databases()
     stack.migrate()
+    # Tests of the pipeline write of tasks 1, 2, 3 …, which nobody has published: no published one may have such a number.
+    stack.master.execute("ALTER TABLE tasks_task AUTO_INCREMENT = 10000000", "tasksys")
     stack.start_redis()
     stack.start_dbsvr()
     yield stack
