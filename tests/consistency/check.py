@@ -69,6 +69,7 @@ def check(
         told_at = began
         while run.is_running:
             time.sleep(0.05)
+            injector.stop_if_broken(run)
             if tell is not None and time.monotonic() - told_at >= PROGRESS_EVERY_S:
                 told_at = time.monotonic()
                 last = injector.injected[-1][1] if injector.injected else "none"

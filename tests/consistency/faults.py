@@ -19,7 +19,7 @@ import redis
 import sysv_ipc
 
 from deploy.local.private_stack import PrivateDBSvr, PrivateStack, StackProcess
-from tests.consistency.clients import FIRST_UID
+from tests.consistency.clients import FIRST_UID, Run
 from tests.stack.api_stack import ApiStack
 from tests.stack.locks import HeldLock
 from tests.stack.waiting import eventually
@@ -221,6 +221,11 @@ class Faults:
     def history(self) -> list[InjectedFault]:
         ends = [*self.ended, float("inf")]
         return [InjectedFault(began, ends[place], name) for place, (began, name) in enumerate(self.injected)]
+
+    def stop_if_broken(self, run: Run) -> None:
+        """A run that goes on without its faults would prove nothing; leaving raises what went wrong."""
+        if self._error is not None:
+            run.stop()
 
     def __enter__(self) -> Faults:
         if self._faults:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.stack.api_stack import ApiStack
+from tests.stack.api_stack import ApiStack, PairApiStack
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.pairs import PAIR, kill
 from tests.stack.segments import OF_A
@@ -22,11 +22,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiStack]:
-    made = ApiStack(
-        tmp_path_factory.mktemp("api"),
-        settings={key: value for key, value in PAIR.items() if key != "instances"},
-        instances=PAIR["instances"],
-    )
+    made = PairApiStack(tmp_path_factory.mktemp("api"), settings={key: value for key, value in PAIR.items() if key != "instances"})
     made.start()
     yield made
     made.stop()

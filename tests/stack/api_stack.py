@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from deploy.local.ports import free_ports
@@ -88,10 +88,9 @@ class ApiStack(PrivateStack):
         replicas: int = 1,
         settings: Mapping[str, object] | None = None,
         application: str = APPLICATION,
-        instances: Sequence[str] = ("a",),
     ) -> None:
         """`application`: what the logic nodes serve."""
-        super().__init__(directory, replicas=replicas, settings=settings, instances=instances)
+        super().__init__(directory, replicas=replicas, settings=settings)
         self.ways = {name: NodeGateway(node.port) for name, node in self.nodes.items()}
         self.environment[NODES_VARIABLE] = json.dumps(
             [{"name": name, "url": f"redis://127.0.0.1:{way.port}/0"} for name, way in self.ways.items()]
