@@ -178,7 +178,8 @@ def test_what_makes_no_difference_makes_no_revision(wang: Any) -> None:
     assert etag() == before
 
 
-def test_more_than_logic_nodes_can_be_handed_does_not_go_live(wang: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["MOST_BYTES", "MAX_BUNDLE_BYTES"])
+def test_more_than_logic_nodes_can_be_handed_does_not_go_live(wang: Any, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     from apps.tasks.publishing.errors import TooLarge
     from apps.tasks.publishing.words import say_refusal
 
@@ -186,7 +187,7 @@ def test_more_than_logic_nodes_can_be_handed_does_not_go_live(wang: Any, monkeyp
     mine = approve(draft_with(wang, task()))
 
     with monkeypatch.context() as smaller:
-        smaller.setattr("apps.tasks.publishing.revisions.MOST_BYTES", 100)
+        smaller.setattr(f"apps.tasks.publishing.revisions.{limit}", 100)
         with pytest.raises(TooLarge) as refused:
             publish(mine, wang)
 

@@ -66,7 +66,7 @@ class TooLarge(Refusal):
     """More than can be handed down to the logic nodes."""
 
     def __init__(self, size: int, at_most: int) -> None:
-        super().__init__(f"the revision has {size} bytes as gzip, at most {at_most} can be handed down")
+        super().__init__(f"the revision has {size} bytes, at most {at_most} can be handed down")
         self.size = size
         self.at_most = at_most
 

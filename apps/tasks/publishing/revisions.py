@@ -28,7 +28,7 @@ from apps.tasks.publishing.live import live_configuration, live_number
 from apps.tasks.publishing.projection import project
 from apps.tasks.publishing.reconciling import changed_keys, plain_at
 from apps.tasks.publishing.unhurried import unhurried
-from workers.protocol import MAX_BODY_BYTES
+from workers.protocol import MAX_BODY_BYTES, MAX_BUNDLE_BYTES
 
 REVISION = "revision"
 """The change counter that is locked by who publishes; its value is the newest revision's number."""
@@ -100,8 +100,9 @@ def write_revision(
         for kind, key in changed
     ]
     packed_changes, packed, packed_bundle = _pack(msgspec.json.encode(changes)), _pack(encode(configuration)), _pack(bundle)
-    if (size := len(packed_changes) + len(packed) + len(packed_bundle)) > MOST_BYTES:
-        raise TooLarge(size, MOST_BYTES)
+    for size, at_most in ((len(packed_changes) + len(packed) + len(packed_bundle), MOST_BYTES), (len(bundle), MAX_BUNDLE_BYTES)):
+        if size > at_most:
+            raise TooLarge(size, at_most)
     revision = Revision(
         number=number,
         published_at=now,

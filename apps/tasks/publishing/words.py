@@ -40,7 +40,7 @@ def say_refusal(refusal: errors.Refusal) -> str:
             return _("It makes no difference to what is live.")
         case errors.TooLarge():
             return _(
-                "All that would be live takes %(size)s MiB when packed, and %(at_most)s can be handed to the logic servers."
+                "All that would be live takes %(size)s MiB, and %(at_most)s can be handed to the logic servers."
                 " Nothing was done. Archive tasks that are over, shorten texts, or put fewer users on lists."
             ) % {"size": f"{refusal.size / 2**20:.1f}", "at_most": f"{refusal.at_most / 2**20:.1f}"}
         case errors.StaysTaken():
