@@ -16,6 +16,8 @@ from MySQLdb.constants import CLIENT
 from tasksys_site.configuration import Account, Databases
 
 DEADLOCK, LOCK_WAIT, STATEMENT_TIME = 1213, 1205, 1969
+NUMBERS_TAKEN = 1467
+"""Somebody else's statement holds the lock on a table's AUTO_INCREMENT, and we wait for none."""
 DUPLICATE_KEY = 1062
 NO_SUCH_TABLE = 1146
 ACCESS_DENIED = (1044, 1045, 1142, 1227, 1698)
@@ -227,7 +229,7 @@ def _text(error: MySQLdb.Error) -> str:
 
 def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
     number, sentence = _number(error), f"{endpoint}: {_text(error)}"
-    if number == DEADLOCK:
+    if number in (DEADLOCK, NUMBERS_TAKEN):
         return TryAgain(sentence)
     if number in (LOCK_WAIT, STATEMENT_TIME):
         return Locked(sentence)

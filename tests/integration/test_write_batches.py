@@ -370,6 +370,29 @@ def test_a_refused_tick_refuses_no_write(batches: WriteBatches, monkeypatch: pyt
         list(batches.write([write(1, 6_100_000_110, new_event_id())], time.monotonic()))
 
 
+def test_a_write_that_meets_somebody_elses_numbering_of_purges_waits_and_is_not_refused(
+    batches: WriteBatches, connections: list[Connection]
+) -> None:
+    uid = 6_100_000_230
+    # given another DBSvr's INSERT … SELECT, which holds the table's AUTO_INCREMENT from its first row to its last
+    connections[2].send(
+        b"INSERT INTO cache_purge (uid, generation, version, node, created_ms)"
+        b" SELECT %d, 1, 1, 'elsewhere', SLEEP(IF(seq = 1, 0, 1)) FROM seq_1_to_2" % uid
+    )
+    sleeping = "SELECT 1 FROM information_schema.processlist WHERE state = 'User sleep'"
+    eventually(lambda: connections[0].execute(sleeping))
+
+    # when
+    purging = DueWrite(Write(1, uid, new_event_id(), CHANGES, False, ["node-1"]), NEVER_MS)
+    frames = committed(batches, [purging])
+    connections[2].receive()
+    eventually(lambda: frames.extend(committed(batches, [])) or 1 in answers_by_number(frames))
+
+    # then
+    assert answers_by_number(frames)[1].applied
+    assert not any(frame.refused for frame in frames)
+
+
 def capped(number: int, uid: int, event_id: str, limit: int = 2) -> DueWrite:
     changes = encode(
         [Change(task=1, period="once", op="add", value=1), Change(task=2, period="once", op="complete", caps={"total": limit})]
