@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
 from deploy.local.private_stack import Endpoints, PrivateStack, Views
@@ -18,6 +19,11 @@ from tests.consistency.doubles import break_on_purpose
 from tests.stack.leftovers import assert_nothing_is_left
 from tests.stack.pair_stack import PairStack
 from tests.stack.web_process import WebProcess
+
+settings.register_profile("same_each_time", derandomize=True)
+settings.register_profile("search", max_examples=4_000)
+settings.load_profile("same_each_time")
+"""`make test` tries the same examples each time: what it finds, the change at hand has brought. `make test-long` searches for others."""
 
 WebProcess.static_template = session.DIRECTORY / "static-template"
 TRIED_AGAIN = ("integration", "api", "browser")

@@ -30,8 +30,8 @@ from apps.tasks.config.documents import (
 from apps.tasks.config.values import sort_key
 
 # Drawing a document takes milliseconds, on a busy machine many: that is no fault of the test.
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-MANY = settings(FEW, max_examples=100)
+FEW = settings(max_examples=settings().max_examples // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(FEW, max_examples=settings().max_examples)
 
 CODES = [f"task-{letter}" for letter in "abcdef"]
 codes = st.sampled_from(CODES)

@@ -13,6 +13,7 @@ from apps.tasks.config.line_faults import say_line
 from apps.tasks.config.lists import MAX_FAULTS, list_text, parse_list, uids_of
 from apps.tasks.config.words import say_fault
 from tests.unit.config_strategies import FEW
+from tests.unit.wording import has_unfilled_place
 from workers.protocol import MAX_UID
 
 
@@ -89,4 +90,4 @@ def test_any_file_can_be_uploaded(data: bytes) -> None:
 
     assert parsed.count == len(uids_of(parsed.text))
     for fault in parsed.faults:
-        assert "%(" not in say_fault(fault)
+        assert not has_unfilled_place(say_fault(fault), fault)

@@ -36,6 +36,7 @@ from apps.tasks.config.words import SENTENCES, say_fault
 from apps.tasks.models.live import CODE_PATTERN
 from tasksys_site.configuration import PROJECT
 from tests.unit.task_documents import BETA, END, LEVEL, MATCH, START, a_configuration, a_task, only_if
+from tests.unit.wording import has_unfilled_place
 
 DAILY = Period(kind="daily", zone="Asia/Shanghai")
 TEXTS = {"en": Text(name="Log in today"), "zh-hans": Text(name="今日登录")}
@@ -581,5 +582,5 @@ def assert_said(fault: Fault) -> None:
         said = say_fault(fault)
         assert said != fault.code
         assert said.endswith((".", "?"))
-        assert "%(" not in said
+        assert not has_unfilled_place(said, fault)
         assert len(say_place(fault)) > 3
