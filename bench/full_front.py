@@ -27,7 +27,8 @@ class FullUserInfo(UserInfo):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         for number in range(MILLION):
-            self.raise_stamp(FIRST_UID + number, FIRST_STAMP + number)
+            uid = int(b"%d" % (FIRST_UID + number))  # as the wire brings it: a sum takes a place more, hence 16 bytes
+            self.raise_stamp(uid, FIRST_STAMP + number)
         uids.extend(self._stamps)
 
 

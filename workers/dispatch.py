@@ -21,6 +21,7 @@ from workers.forwarding import Forwarding
 from workers.front_counts import FrontCounts
 from workers.holds import FrontHolds
 from workers.lanes import Lanes
+from workers.lease_clock import boottime
 from workers.lost_writes import AcknowledgedWrite
 from workers.messages import (
     MASTER_ONLY,
@@ -52,7 +53,6 @@ from workers.purges import Purges
 from workers.queues import QueueGone
 from workers.replies import Replies
 from workers.requests import CLEAR, FINISH, READ, Apart, Gather, Later, Request
-from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.takeovers import Takeovers
 from workers.timekeeper import Timekeeper

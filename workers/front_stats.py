@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from workers.dispatch import Dispatch
+from workers.lease_clock import boottime
 from workers.lost_writes import LostWrites
 from workers.messages import Hold
 from workers.requests import Lane
-from workers.segment_keeper import boottime
 
 
 def _milliseconds(seconds: float | None) -> float | None:

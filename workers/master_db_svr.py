@@ -21,6 +21,7 @@ from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
 from workers.hold_rows import HoldLooks
+from workers.lease_clock import boottime
 from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import (
     MASTER_ONLY,
@@ -48,7 +49,7 @@ from workers.queues import Queues
 from workers.repairs import Repairs
 from workers.revisions import Revisions
 from workers.roles import MasterRole, known
-from workers.segment_keeper import SegmentKeeper, boottime
+from workers.segment_keeper import SegmentKeeper
 from workers.traffic import Traffic
 from workers.write_batches import WriteBatches
 from workers.write_transaction import DueWrite

@@ -168,8 +168,12 @@ def hear(book: TrailBook, part: Part, now: float) -> None:
     places = [book.numbers.bit(name) for name in part.names]
     if not all(places):
         trails.lose(now)
+    ours: dict[int, int] = {}
+    """Their masks in our numbers. Few differ, and who has the same one shares it."""
     for uid, mask in part.entries:
-        trails.set(uid, mask & 1 | sum(bit for place, bit in enumerate(places, start=1) if mask >> place & 1), now)
+        if mask not in ours:
+            ours[mask] = mask & 1 | sum(bit for place, bit in enumerate(places, start=1) if mask >> place & 1)
+        trails.set(uid, ours[mask], now)
     if part.final_epoch:
         trails.inherit(part.lost_ms, now)
         book.inherited[part.segment] = part.final_epoch

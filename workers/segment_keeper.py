@@ -7,21 +7,16 @@ the worker.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 from tasksys_site.configuration import DBSvr
 from workers import segment_rows
 from workers.database import Connection, DatabaseUnfit, NoRoom, TryAgain
+from workers.lease_clock import boottime
 from workers.messages import GiveSegment, MayPossess, SegmentRow, Segments, TakeSegment
 from workers.ownership import Ownership
 
 LOOKS_A_LEASE = 10
-
-
-def boottime() -> float:
-    """CLOCK_BOOTTIME in seconds: leases run out by it, also while the host sleeps."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class SegmentKeeper:

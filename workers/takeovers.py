@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import hiredis
 
 from workers.forwarding import Forwarding
+from workers.lease_clock import boottime
 from workers.messages import GiveSegment, MayPossess, SegmentRow, Segments, TakeSegment
 from workers.mirrors import Mirrors
 from workers.pair import GIVE_WITHIN_S, Giving, Pair
 from workers.protocol import BadArgument
 from workers.requests import FINISH, Later, Request
-from workers.segment_keeper import boottime
 from workers.servers import MASTER, Servers
 from workers.trail_book import TrailBook
 from workers.user_info import UserInfo

@@ -21,6 +21,9 @@ class NodeNumbers:
     def __init__(self) -> None:
         self.names: list[str] = []
         self.bits: dict[str, int] = {}
+        self.wholes: dict[int, int] = {0: WHOLE}
+        """A bit -> the trail that begins with a write of its node. Most trails are this number or a bit itself, and all those share one
+        object: above 256 every other one is an object of its own, of 32 bytes and more."""
 
     def bit(self, name: str) -> int:
         """0 when there are too many of them: then the trail cannot be kept."""
@@ -30,6 +33,7 @@ class NodeNumbers:
                 return 0
             self.names.append(name)
             bit = self.bits[name] = 1 << len(self.names)  # bit 0 is WHOLE
+            self.wholes[bit] = bit | WHOLE
         return bit
 
     def named(self, mask: int) -> list[str]:
@@ -89,7 +93,7 @@ class Trails:
         young = self._young
         known = young.get(uid, 0)
         if not known & bit:
-            young[uid] = known | bit
+            young[uid] = known | bit if known else bit
             if self.changed is not None:
                 self.changed(uid)
             if len(young) > self._most:
@@ -106,7 +110,7 @@ class Trails:
         own = self._numbers.bit(node)
         names = self._numbers.named(mask & ~own) if mask & WHOLE or now >= self._lost_until else [ANY]
         self._old.pop(uid, None)
-        self._young[uid] = own | WHOLE
+        self._young[uid] = self._numbers.wholes[own]
         if self.changed is not None:
             self.changed(uid)
         return names, mask

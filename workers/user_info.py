@@ -7,37 +7,51 @@ type. Bounded by the replicas' lag, not by the number of users: a stamp that eve
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Set
 
 NOBODY: Set[int] = frozenset()
 MOST_SPENT = 10_000
 """Places in the order that may be spent (the user has a newer stamp) before it is made anew."""
+CHUNK = 2 * 4096
+"""Numbers in a full chunk of the order: of 4,096 places, 64 KiB."""
 
 
 class _Order:
-    """Users in the order in which they were stamped: 16 bytes a place, where an ordered dict takes 64 more than a plain one."""
+    """Users in the order in which they were stamped: 16 bytes a place, where an ordered dict takes 64 more than a plain one.
+
+    In chunks: one long array would be copied as it grows, and leave holes of many megabytes behind.
+    """
 
     def __init__(self, items: Iterable[tuple[int, int]] = ()) -> None:
-        self._uids, self._stamps = array("Q"), array("Q")
+        self._chunks: deque[array[int]] = deque()
+        """Of uids, each with its stamp behind it."""
         self._start = 0
+        self._places = 0
         for uid, stamp in items:
             self.append(uid, stamp)
 
     def __len__(self) -> int:
-        return len(self._uids) - self._start
+        return self._places
 
     def append(self, uid: int, stamp: int) -> None:
-        self._uids.append(uid)
-        self._stamps.append(stamp)
+        chunks = self._chunks
+        if not chunks or len(chunks[-1]) == CHUNK:
+            chunks.append(array("Q"))
+        last = chunks[-1]
+        last.append(uid)
+        last.append(stamp)
+        self._places += 1
 
     def first(self) -> tuple[int, int]:
-        return self._uids[self._start], self._stamps[self._start]
+        chunk = self._chunks[0]
+        return chunk[self._start], chunk[self._start + 1]
 
     def drop_first(self) -> None:
-        self._start += 1
-        if self._start > MOST_SPENT and 2 * self._start > len(self._uids):
-            del self._uids[: self._start], self._stamps[: self._start]
+        self._places -= 1
+        self._start += 2
+        if self._start == CHUNK:
+            self._chunks.popleft()
             self._start = 0
 
 

@@ -16,6 +16,7 @@ from workers.bundles import PublishedBundle
 from workers.clients import Client
 from workers.commands import Commands
 from workers.dispatch import Dispatch
+from workers.lease_clock import boottime
 from workers.messages import (
     MASTER_ONLY,
     MOST_USERS,
@@ -32,7 +33,6 @@ from workers.messages import (
     encode_frame,
 )
 from workers.queues import Queues
-from workers.segment_keeper import boottime
 from workers.watermark import Watermark
 from workers.worker_links import WorkerLink
 
