@@ -13,44 +13,67 @@ from collections.abc import Iterable, Set
 NOBODY: Set[int] = frozenset()
 MOST_SPENT = 10_000
 """Places in the order that may be spent (the user has a newer stamp) before it is made anew."""
-CHUNK = 2 * 4096
-"""Numbers in a full chunk of the order: of 4,096 places, 64 KiB."""
+PLACES_A_CHUNK = 1024
+EXACT_CHUNKS = 64
+"""So many of the newest full chunks keep each user's own stamp. In an older one all share its largest, and a place takes 8 bytes instead of
+16 and an int of 32; unless a stamp would rise by more than a 64th of its age: then a replica that lags would serve him noticeably later."""
+
+
+class _Chunk:
+    """Users one after the other, as they were stamped."""
+
+    def __init__(self) -> None:
+        self.uids = array("Q")
+        self.stamps = array("Q")
+        self.rounded = 0
+        """The stamp of all of them, once they are old; then `stamps` is empty."""
+
+    def round_up(self, stamps: dict[int, int], newest: int) -> None:
+        """Never down: a replica that shows the larger tick shows the smaller one too."""
+        rounded = max(self.stamps)
+        if (rounded - min(self.stamps)) * EXACT_CHUNKS > newest - rounded:
+            return
+        for uid, stamp in zip(self.uids, self.stamps, strict=True):
+            if stamps.get(uid) == stamp:  # else he has a newer one, or none any more
+                stamps[uid] = rounded
+        self.rounded, self.stamps = rounded, array("Q")
 
 
 class _Order:
-    """Users in the order in which they were stamped: 16 bytes a place, where an ordered dict takes 64 more than a plain one.
+    """Users in the order in which they were stamped: 8 or 16 bytes a place, where an ordered dict takes 64 more than a plain one.
 
     In chunks: one long array would be copied as it grows, and leave holes of many megabytes behind.
     """
 
-    def __init__(self, items: Iterable[tuple[int, int]] = ()) -> None:
-        self._chunks: deque[array[int]] = deque()
-        """Of uids, each with its stamp behind it."""
+    def __init__(self, stamps: dict[int, int]) -> None:
+        """`stamps`: whose order it is, and where it rounds."""
+        self._stamps = stamps
+        self._chunks: deque[_Chunk] = deque()
         self._start = 0
         self._places = 0
-        for uid, stamp in items:
-            self.append(uid, stamp)
 
     def __len__(self) -> int:
         return self._places
 
     def append(self, uid: int, stamp: int) -> None:
         chunks = self._chunks
-        if not chunks or len(chunks[-1]) == CHUNK:
-            chunks.append(array("Q"))
+        if not chunks or len(chunks[-1].uids) == PLACES_A_CHUNK:
+            chunks.append(_Chunk())
+            if len(chunks) > EXACT_CHUNKS + 1:
+                chunks[-EXACT_CHUNKS - 2].round_up(self._stamps, stamp)
         last = chunks[-1]
-        last.append(uid)
-        last.append(stamp)
+        last.uids.append(uid)
+        last.stamps.append(stamp)
         self._places += 1
 
     def first(self) -> tuple[int, int]:
-        chunk = self._chunks[0]
-        return chunk[self._start], chunk[self._start + 1]
+        chunk, place = self._chunks[0], self._start
+        return chunk.uids[place], chunk.rounded or chunk.stamps[place]
 
     def drop_first(self) -> None:
         self._places -= 1
-        self._start += 2
-        if self._start == CHUNK:
+        self._start += 1
+        if self._start == PLACES_A_CHUNK:
             self._chunks.popleft()
             self._start = 0
 
@@ -61,7 +84,7 @@ class UserInfo:
     def __init__(self, max_stamps: int) -> None:
         self._max_stamps = max_stamps
         self._stamps: dict[int, int] = {}
-        self._order = _Order()
+        self._order = _Order(self._stamps)
         self._in_flight: dict[int, int] = {}
         # uid -> (number, moment) of his newest accepted write, oldest first: decides whether an answer may be stored.
         self._accepted: OrderedDict[int, tuple[int, float]] = OrderedDict()
@@ -126,14 +149,16 @@ class UserInfo:
         self._stamps[uid] = stamp
         self._order.append(uid, stamp)
         if len(self._order) > 2 * len(self._stamps) + MOST_SPENT:
-            self._order = _Order(sorted(self._stamps.items(), key=lambda item: item[1]))
+            self._order = _Order(self._stamps)
+            for each in sorted(self._stamps.items(), key=lambda item: item[1]):
+                self._order.append(*each)
         while len(self._stamps) > self._max_stamps:
             self._drop_oldest("lru")
 
     def begin_generation(self, tick: int) -> None:
         """A new timeline: old stamps are numbers of another one. Everybody's last write was at its fresh tick."""
         self._stamps.clear()
-        self._order = _Order()
+        self._order = _Order(self._stamps)
         self.floor = tick
         self.floor_rises["generation"] += 1
 

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.user_info import UserInfo
+from tasksys_site.configuration import PROJECT
+from workers.user_info import EXACT_CHUNKS, PLACES_A_CHUNK, UserInfo
 
 
 def test_an_unknown_user_is_taken_to_have_written_when_the_dbsvr_started() -> None:
@@ -120,3 +125,62 @@ def test_a_stamp_never_falls_whatever_is_dropped(steps: list[tuple[int, int]]) -
         users.forget_passed([passed])
 
         assert all(users.stamp(each) >= stamp for each, stamp in written.items())
+
+
+def test_only_stamps_with_many_newer_ones_are_rounded_up_and_never_by_more_than_a_chunk() -> None:
+    users = UserInfo(1_000_000)
+    exact, last = EXACT_CHUNKS * PLACES_A_CHUNK, 100_000
+    for tick in range(1, last + 1):
+        users.raise_stamp(tick, tick)
+
+    assert all(users.stamp(uid) == uid for uid in range(last - exact, last + 1))
+    assert all(uid <= users.stamp(uid) < uid + PLACES_A_CHUNK for uid in range(1, last - exact))
+    assert users.stamp(1) == PLACES_A_CHUNK, "old enough"
+    users.forget_passed([last - 1])
+    assert (len(users), users.floor) == (1, last - 1)
+
+
+def test_a_stamp_never_falls_when_many_users_write_again_and_again() -> None:
+    chance = random.Random(7)
+    users = UserInfo(90_000)
+    written: dict[int, int] = {}
+    for tick in range(1, 300_001):
+        uid = chance.randrange(100_000)
+        users.raise_stamp(uid, tick)
+        written[uid] = tick
+        if tick % 60_000 == 0:
+            users.forget_passed([tick - 180_000])
+            for each, stamp in written.items():
+                assert users.stamp(each) >= stamp
+                assert users.stamp(each) <= max(stamp + (tick - stamp) / 16, users.floor), "rounded up, and by little"
+
+    users.forget_passed([tick])
+    assert (len(users), users.floor) == (0, tick)
+
+
+FILL = """
+import re
+from workers.trails import NodeNumbers, Trails
+from workers.user_info import UserInfo
+
+def resident_bytes():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+
+users, trails = UserInfo(1_000_000), Trails(NodeNumbers(), 300.0, 1_000_000, 0.0)
+for node in range(20):
+    trails.note(1, f"n{node}", 0.0)
+before = resident_bytes()
+for place in range(USERS):
+    uid = int(b"%d" % (10**12 + place))
+    users.raise_stamp(uid, 10**9 + place)
+    trails.begin_write(uid, "n15", 0.0)
+print((resident_bytes() - before) / USERS)
+"""
+
+
+def test_stamp_and_trail_of_a_user_take_no_more_than_two_places_in_dictionaries_and_a_number() -> None:
+    """As many as fill the dictionaries well; each with a tick of his own, on one of many nodes."""
+    fill = FILL.replace("USERS", "340_000")
+    told = subprocess.run([sys.executable, "-c", fill], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+
+    assert float(told) < 140, "110; it was 190 with an int for each stamp and each trail"
