@@ -48,7 +48,8 @@ class _Order:
     def __init__(self, stamps: dict[int, int]) -> None:
         """`stamps`: whose order it is, and where it rounds."""
         self._stamps = stamps
-        self._chunks: deque[_Chunk] = deque()
+        self._last = _Chunk()
+        self._chunks = deque([self._last])
         self._start = 0
         self._places = 0
 
@@ -56,12 +57,12 @@ class _Order:
         return self._places
 
     def append(self, uid: int, stamp: int) -> None:
-        chunks = self._chunks
-        if not chunks or len(chunks[-1].uids) == PLACES_A_CHUNK:
-            chunks.append(_Chunk())
-            if len(chunks) > EXACT_CHUNKS + 1:
-                chunks[-EXACT_CHUNKS - 2].round_up(self._stamps, stamp)
-        last = chunks[-1]
+        last = self._last
+        if len(last.uids) == PLACES_A_CHUNK:
+            last = self._last = _Chunk()
+            self._chunks.append(last)
+            if len(self._chunks) > EXACT_CHUNKS + 1:
+                self._chunks[-EXACT_CHUNKS - 2].round_up(self._stamps, stamp)
         last.uids.append(uid)
         last.stamps.append(stamp)
         self._places += 1
