@@ -8,6 +8,7 @@ copies anywhere, until every copy of that time has expired (INV 10).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 WHOLE = 1
 """The bit that says: this trail began with a write, so it names every node with a copy."""
@@ -20,20 +21,21 @@ class NodeNumbers:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.bits: dict[str, int] = {}
-        self.wholes: dict[int, int] = {0: WHOLE}
-        """A bit -> the trail that begins with a write of its node. Most trails are this number or a bit itself, and all those share one
-        object: above 256 every other one is an object of its own, of 32 bytes and more."""
+        # Most trails are a bit, or a bit and WHOLE, and all those share one object: above 256, every other is an object of its own, of 32
+        # bytes and more. (Any: compiled, an `int` would become one wherever it is kept.)
+        self.bits: dict[str, Any] = {}
+        self.wholes: dict[int, Any] = {0: WHOLE}
 
     def bit(self, name: str) -> int:
         """0 when there are too many of them: then the trail cannot be kept."""
-        bit = self.bits.get(name)
-        if bit is None:
-            if len(self.names) >= MOST_NODES:
-                return 0
-            self.names.append(name)
-            bit = self.bits[name] = 1 << len(self.names)  # bit 0 is WHOLE
-            self.wholes[bit] = bit | WHOLE
+        known: int | None = self.bits.get(name)
+        if known is not None:
+            return known
+        if len(self.names) >= MOST_NODES:
+            return 0
+        self.names.append(name)
+        bit = 1 << len(self.names)  # bit 0 is WHOLE
+        self.bits[name], self.wholes[bit] = bit, bit | WHOLE
         return bit
 
     def named(self, mask: int) -> list[str]:
@@ -84,7 +86,7 @@ class Trails:
 
     def note(self, uid: int, node: str, now: float) -> None:
         """This node asks for the user. Call it before the database is read (INV 9)."""
-        bit = self._numbers.bits.get(node) or self._numbers.bit(node)
+        bit: int = self._numbers.bits.get(node) or self._numbers.bit(node)
         if not bit:
             self.lose(now)
             self._young.pop(uid, None)
@@ -93,7 +95,7 @@ class Trails:
         young = self._young
         known = young.get(uid, 0)
         if not known & bit:
-            young[uid] = known | bit if known else bit
+            young[uid] = known | bit if known else self._numbers.bits[node]
             if self.changed is not None:
                 self.changed(uid)
             if len(young) > self._most:

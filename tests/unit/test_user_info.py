@@ -4,10 +4,12 @@ import random
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksys_site.configuration import PROJECT
+from workers import user_info
 from workers.user_info import EXACT_CHUNKS, PLACES_A_CHUNK, UserInfo
 
 
@@ -125,6 +127,25 @@ def test_a_stamp_never_falls_whatever_is_dropped(steps: list[tuple[int, int]]) -
         users.forget_passed([passed])
 
         assert all(users.stamp(each) >= stamp for each, stamp in written.items())
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 80)), max_size=90), st.integers(2, 12))
+def test_a_stamp_never_falls_although_old_ones_are_rounded(steps: list[tuple[int, int]], most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(user_info, "PLACES_A_CHUNK", 3)
+        patch.setattr(user_info, "EXACT_CHUNKS", 1)
+        users = UserInfo(most)
+        written: dict[int, int] = {}
+        for tick, (uid, passed) in enumerate(steps, start=1):
+            users.raise_stamp(uid, tick)
+            written[uid] = tick
+            users.forget_passed([passed])
+
+            assert all(stamp <= users.stamp(each) <= tick for each, stamp in written.items())
+            assert len(users) <= most
+            assert users.stamp(uid) == tick
+        users.forget_passed([len(steps)])
+        assert len(users) == 0
 
 
 def test_only_stamps_with_many_newer_ones_are_rounded_up_and_never_by_more_than_a_chunk() -> None:
