@@ -17,6 +17,7 @@ import redis
 from deploy.local.mariadb import grant_on_tables
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import Configuration
+from tests.stack import published
 from tests.stack.points import grant_rows, write_grants
 from tests.stack.waiting import eventually
 
@@ -161,6 +162,40 @@ def test_a_worker_that_is_killed_in_the_middle_leaves_a_round_that_the_next_one_
     assert not ended.is_under_way
 
 
+def test_a_celery_worker_that_is_killed_in_a_piece_leaves_a_round_that_another_ends(
+    stack: PrivateStack, uid: int, swept: Callable[..., Any]
+) -> None:
+    from celery import current_app
+
+    from apps.dbsvr.sweeps.models import Sweep
+    from tasksys_site.celery import SWEEP_EVENTS
+
+    def state() -> Any:
+        return Sweep.objects.filter(pk="applied_event").first()
+
+    write_events(stack, uid, 9_000, days_ago=40)
+    stack.environment["TASKSYS_SWEEP__ROWS_AT_ONCE"] = "10"
+    first, second = stack.celery("diff", 2), stack.celery("diff", 2)
+    del stack.environment["TASKSYS_SWEEP__ROWS_AT_ONCE"]
+    try:
+        first.start()
+        current_app.send_task(SWEEP_EVENTS, ignore_result=True)
+        eventually(lambda: (it := state()) is not None and it.removed > 0, 60)
+        first.kill()
+        left = state()
+        assert left.is_under_way
+        assert 0 < len(events_of(stack, uid, uid + 9_999)) < 9_000
+
+        second.start()
+        current_app.send_task(SWEEP_EVENTS, ignore_result=True)
+        eventually(lambda: not state().is_under_way, 60)
+    finally:
+        first.kill()
+        second.stop()
+    assert (state().began_at, state().error) == (left.began_at, "")
+    assert events_of(stack, uid, uid + 9_999) == {}
+
+
 def test_one_at_a_time_sweeps_a_table_and_once_a_day(stack: PrivateStack, uid: int, swept: Callable[..., Any]) -> None:
     from apps.dbsvr.sweeps import rounds
     from apps.dbsvr.sweeps.events import AppliedEvents
@@ -253,7 +288,8 @@ def test_a_flood_of_writes_meets_no_error_while_the_table_is_swept(stack: Privat
     assert (row.removed, row.error) == (8_000, "")
     left = events_of(stack, uid, uid + 9_999)
     assert len(left) == len(written)
-    eventually(lambda: stack.replica.execute("SELECT COUNT(*) FROM applied_event WHERE event_id = 'old'", USERS) == [(0,)])
+    old = f"SELECT COUNT(*) FROM applied_event WHERE event_id = 'old' AND uid BETWEEN {uid} AND {uid + 9_999}"
+    eventually(lambda: stack.replica.execute(old, USERS) == [(0,)])
 
 
 def test_a_row_of_today_with_the_id_of_an_old_one_stays(stack: PrivateStack, uid: int, swept: Callable[..., Any]) -> None:
@@ -411,6 +447,30 @@ def test_a_taking_back_stays_while_the_grant_that_it_took_is_there(stack: Privat
 
     assert grants_of(stack, uid) == [f"{uid}:7:once:0", f"{uid}:7:once:0~back"]
     assert grants_of(stack, uid + 1) == []
+
+
+def test_grants_of_tasks_that_take_points_back_stay_and_what_was_swept_of_others_is_written_down(
+    stack: PrivateStack, uid: int, swept: Callable[..., Any], settled: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from apps.tasks.models import SweptTask
+    from apps.tasks.points.sweep import Grants, kept_since
+
+    takes, does_not = (published.task(revert_takes_back=flag) for flag in (True, False))
+    published.publish_tasks(takes, does_not)
+    taking, other = (published.number_of(each.code) for each in (takes, does_not))
+    settled(uid, [5], days_ago=100, task=taking)
+    settled(uid + 1, [5], days_ago=100, task=other)
+
+    # Just published: a logic node may still work by the rules of before.
+    swept(Grants(90))
+    assert [len(grants_of(stack, user)) for user in (uid, uid + 1)] == [1, 1]
+
+    monkeypatch.setattr("apps.tasks.points.sweep.SURELY_PUBLISHED", timedelta(0))
+    swept(Grants(90))
+    assert [len(grants_of(stack, user)) for user in (uid, uid + 1)] == [1, 0]
+    assert (kept_since(taking), SweptTask.objects.filter(pk=taking).count()) == (None, 0)
+    day = datetime.now(timezone.utc).date() - timedelta(days=91)
+    assert kept_since(other) == datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
 
 
 def test_a_day_whose_grants_are_gone_is_not_compared_and_what_was_found_then_stands(
