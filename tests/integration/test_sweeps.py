@@ -18,6 +18,7 @@ from deploy.local.mariadb import grant_on_tables
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import Configuration
 from tests.stack import published
+from tests.stack.operators import operator
 from tests.stack.points import grant_rows, write_grants
 from tests.stack.waiting import eventually
 
@@ -347,6 +348,66 @@ def test_a_sweep_waits_while_a_replica_is_behind_and_says_so(stack: PrivateStack
         assert len(events_of(stack, uid, uid + 5)) == 5
     finally:
         stack.replica.delay(seconds=0)
+
+
+def test_the_clock_that_is_behind_counts_also_of_two_dbsvrs_but_not_of_one_that_is_long_away(stack: PrivateStack) -> None:
+    from apps.dbsvr.sweeps.clocks import clocks
+
+    connection = other_connection(stack)
+    cursor = connection.cursor()
+
+    def behind_s() -> float:
+        return time.time() - min(clocks(cursor))
+
+    try:
+        cursor.execute("BEGIN")  # for this connection alone
+        assert behind_s() < 60
+        cursor.execute(
+            "INSERT INTO db_info SELECT 'late', generation, fork_tick, tick, wall_us - 3 * 86400000000, worker_epoch, server_id"
+            " FROM db_info WHERE instance = 'a'"
+        )
+        assert behind_s() > 2 * 86_400
+        cursor.execute("UPDATE db_info SET wall_us = wall_us - 30 * 86400000000 WHERE instance = 'late'")
+        assert behind_s() < 60
+    finally:
+        connection.close()
+
+
+def test_sessions_that_have_expired_go(stack: PrivateStack, django_on_stack: PrivateStack) -> None:
+    from django.contrib.sessions.models import Session
+
+    from apps.tasks.tasks import clear_sessions
+
+    now = datetime.now(timezone.utc)
+    for name, ends_at in (("over", now - timedelta(minutes=1)), ("open", now + timedelta(minutes=9))):
+        Session.objects.update_or_create(session_key=f"sweeps-{name}", defaults={"session_data": "", "expire_date": ends_at})
+
+    clear_sessions()
+
+    assert [it.session_key for it in Session.objects.filter(session_key__startswith="sweeps-")] == ["sweeps-open"]
+
+
+def test_the_console_shows_what_was_swept_and_why_it_cannot_go_on(
+    stack: PrivateStack, uid: int, swept: Callable[..., Any], settings: Any
+) -> None:
+    from django.test import Client
+
+    from apps.dbsvr.sweeps.events import AppliedEvents
+    from apps.dbsvr.sweeps.models import Sweep
+
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}  # nothing is collected here
+    write_events(stack, uid, 5, days_ago=40)
+    row = swept(AppliedEvents(30))
+    browser = Client(HTTP_HOST="127.0.0.1")
+    browser.force_login(operator(), backend="django.contrib.auth.backends.ModelBackend")
+
+    page = browser.get("/console/diff/").content.decode()
+    assert "<code>applied_event</code>" in page
+    assert f"{row.removed} rows" in page
+
+    Sweep.objects.update(error="account tasksys_web may not: GRANT …")
+    assert "cannot go on: account tasksys_web may not: GRANT …" in browser.get("/console/diff/").content.decode()
 
 
 # -- the API

@@ -10,13 +10,13 @@ There is no index by day: the table is walked along its primary key (docs/decisi
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 from django.db import connections
 
+from apps.dbsvr.sweeps.clocks import clocks
 from apps.dbsvr.sweeps.rounds import Piece
 from apps.dbsvr.sweeps.schedule import first_day_kept
 
@@ -30,11 +30,8 @@ class AppliedEvents:
         self._retention_days = retention_days
 
     def first_day_kept(self) -> date:
-        """By three clocks: ours, the master's, and that of the DBSvr, which dates the rows."""
         with connections["userdata"].cursor() as cursor:
-            cursor.execute("SELECT UNIX_TIMESTAMP(SYSDATE(3)), (SELECT MAX(wall_us) / 1000000 FROM db_info)")
-            clocks = [float(clock) for clock in cursor.fetchone() if clock]
-        return first_day_kept((time.time(), *clocks), self._retention_days)
+            return first_day_kept(clocks(cursor), self._retention_days)
 
     def look(self, cursor: str, before: date, rows: int) -> Piece:
         uid, event_id = json.loads(cursor) if cursor else (0, "")

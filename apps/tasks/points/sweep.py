@@ -13,11 +13,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta, timezone
-from time import time as wall_time
 from typing import Any, NamedTuple
 
 from django.utils import timezone as clock
 
+from apps.dbsvr.sweeps.clocks import clocks
 from apps.dbsvr.sweeps.models import Sweep
 from apps.dbsvr.sweeps.rounds import Piece
 from apps.dbsvr.sweeps.schedule import first_day_kept
@@ -65,9 +65,7 @@ class Grants:
         if not self._keep_days:
             return None
         with cursor_of_userdata() as cursor:
-            cursor.execute("SELECT UNIX_TIMESTAMP(SYSDATE(3)), (SELECT MAX(wall_us) / 1000000 FROM db_info)")
-            clocks = [float(each) for each in cursor.fetchone() if each]
-        return first_day_kept((wall_time(), *clocks), self._keep_days)
+            return first_day_kept(clocks(cursor), self._keep_days)
 
     def look(self, cursor: str, before: date, rows: int) -> Piece:
         """The oldest first, by an index of their moments: there is no need to walk over the young ones."""
