@@ -494,6 +494,42 @@ def test_grants_are_kept_for_ever_where_the_settings_say_so(stack: PrivateStack,
     assert len(grants_of(stack, uid)) == 1
 
 
+def test_users_are_erased_without_an_error_while_their_grants_are_swept(
+    stack: PrivateStack, uid: int, swept: Callable[..., Any], settled: Callable[..., None]
+) -> None:
+    """Both delete the same rows, by different ways to them: whoever stands in the other's way is tried again."""
+    from apps.dbsvr.sweeps import rounds
+    from apps.dbsvr.sweeps.models import Sweep
+    from apps.tasks.points.sweep import Grants
+
+    users = range(uid, uid + 60)
+    for user in users:
+        settled(user, [1] * 40, days_ago=100)
+    errors: list[Exception] = []
+
+    def erase(every: range) -> None:
+        with stack.client() as client:
+            for user in every:
+                try:
+                    client.execute_command("TASK.CLEAR", user, "node-1", f"erase-{user}")
+                except redis.RedisError as error:
+                    errors.append(error)
+
+    threads = [threading.Thread(target=erase, args=(users[number::4],)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    row = swept(Grants(90))
+    for thread in threads:
+        thread.join()
+    while row.is_under_way:
+        rounds.work(Grants(90), configured(stack), Calm())
+        row = Sweep.objects.get(pk=row.table)
+
+    assert errors == []
+    assert row.error == ""
+    assert [user for user in users if grants_of(stack, user)] == []
+
+
 def test_a_taking_back_stays_while_the_grant_that_it_took_is_there(stack: PrivateStack, uid: int, swept: Callable[..., Any]) -> None:
     from apps.tasks.points.sweep import Grants
 
