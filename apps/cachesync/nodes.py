@@ -119,7 +119,7 @@ class CacheNode:
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
-        copies = self._try(lambda connection: connection.mget([keys(uid)[0] for uid in uids]))
+        copies = self._say("MGET", *[keys(uid)[0] for uid in uids])
         return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
 
     def get_with_profile(self, uid: int) -> tuple[Snapshot | None, bytes | None]:
@@ -130,7 +130,7 @@ class CacheNode:
 
     def profiles(self, uids: Sequence[int]) -> list[bytes | None]:
         """What is kept of each user's profile."""
-        return [_profile(each) for each in self._try(lambda connection: connection.mget([keys(uid)[2] for uid in uids]))]
+        return [_profile(each) for each in self._say("MGET", *[keys(uid)[2] for uid in uids])]
 
     def put_profiles(self, profiles: Mapping[int, bytes], ttl_ms: int) -> None:
         """Of a user who was erased a moment ago none is kept."""

@@ -11,8 +11,7 @@ import msgspec
 from django.http import HttpResponse
 
 from apps.tasks.api.event_answers import uid_in_json
-from apps.tasks.api.task_answers import ExplainedTask, explained_task, tasks_answer
-from apps.tasks.evaluation.decisions import Decision
+from apps.tasks.api.task_answers import ExplainedTask, explained_task
 from apps.tasks.evaluation.explanation import Explanation
 from workers.protocol import Snapshot, WriteAnswer
 
@@ -51,15 +50,9 @@ def answer(value: msgspec.Struct) -> HttpResponse:
     return HttpResponse(_encode(value), content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool, language: str) -> UserTasks:
-    """`language`: that of tasks' texts."""
-    return UserTasks(
-        uid=uid_in_json(snapshot.uid),
-        generation=snapshot.generation,
-        version=snapshot.version,
-        points=snapshot.points,
-        tasks=tasks_answer(decisions, with_values, language),
-    )
+def user_tasks(snapshot: Snapshot, tasks: msgspec.Raw) -> UserTasks:
+    """`tasks`: as task_answers encodes them."""
+    return UserTasks(uid_in_json(snapshot.uid), snapshot.generation, snapshot.version, snapshot.points, tasks)
 
 
 def explained_user(snapshot: Snapshot, explanations: list[Explanation], at: datetime, revision: int, draft: int | None) -> ExplainedUser:

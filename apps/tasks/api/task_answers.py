@@ -15,6 +15,7 @@ from apps.tasks.config.documents import Task, Text
 from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.eligibility import CapsLeft
+from apps.tasks.evaluation.evaluator import Decided
 from apps.tasks.evaluation.explanation import Check, Explanation
 from apps.tasks.evaluation.reasons import Reason
 
@@ -132,34 +133,47 @@ _encode = msgspec.json.Encoder().encode
 
 
 def tasks_answer(decisions: Iterable[Decision], with_values: bool, language: str) -> msgspec.Raw:
-    """The list of them, each one object of both parts. `language`: that of texts.
+    """The list of them, each one object of both parts. `language`: that of texts."""
+    return _joined([_task(decision, with_values, language) for decision in decisions])
 
-    What is the same for many users is encoded once: a decision that they share, for as long as it is shared; of another the text around
-    what is each user's own (a Form), kept with the task as long as its revision lives. It is all put together at the end, in one go.
-    """
-    pieces: list[bytes] = []
-    add = pieces.append
-    for decision in decisions:
-        known = decision.answers
-        if known is not None:
-            whole = known.get(language)
-            if whole is None:
-                whole = known[language] = _whole(decision, with_values, language)
-            add(whole)
-        elif has_form(decision):
-            before, between, between_moments, after = _form(decision, language)
-            add(before)
-            add(b"%d" % decision.progress)
-            add(between)
-            add(_encoded_moment(decision.completed_at))
-            add(between_moments)
-            add(_encoded_moment(decision.claimed_at))
-            add(after)
-        else:
-            add(_whole(decision, with_values, language))
-        add(b",")
-    pieces[-1:] = [b"]"]
-    return msgspec.Raw(b"".join([b"[", *pieces]))
+
+def shown_tasks_answer(decided: Decided, with_values: bool, language: str) -> msgspec.Raw:
+    """The same of all that are shown, by weight: what everybody shares as it was encoded once, and the user's own in its places."""
+    tasks = _shared_tasks(decided, language).copy()
+    ranks = decided.bundle.ranks
+    for place, decision in decided.own.items():
+        tasks[ranks[place]] = _task(decision, with_values, language) if decision.is_shown else b""
+    return _joined(filter(None, tasks))
+
+
+def _joined(tasks: Iterable[bytes]) -> msgspec.Raw:
+    return msgspec.Raw(b"[%b]" % b",".join(tasks))
+
+
+def _shared_tasks(decided: Decided, language: str) -> list[bytes]:
+    """By weight; nothing in the place of a task that is decided for each user."""
+    answers, shared = decided.stretch.answers, decided.stretch.shared
+    tasks = answers.get(language)
+    if tasks is None:
+        found = [shared[place] for place in decided.bundle.by_weight]
+        tasks = answers[language] = [b"" if decision is None else _task(decision, False, language) for decision in found]
+    return tasks
+
+
+def _task(decision: Decision, with_values: bool, language: str) -> bytes:
+    """What is the same for many users is encoded once: a decision that they share, for as long as it is shared; of another the text around
+    what is each user's own (a Form), kept with the task as long as its revision lives."""
+    known = decision.answers
+    if known is not None:
+        whole = known.get(language)
+        if whole is None:
+            whole = known[language] = _whole(decision, with_values, language)
+        return whole
+    if has_form(decision):
+        before, between, between_moments, after = _form(decision, language)
+        completed_at, claimed_at = _encoded_moment(decision.completed_at), _encoded_moment(decision.claimed_at)
+        return b"%b%d%b%b%b%b%b" % (before, decision.progress, between, completed_at, between_moments, claimed_at, after)
+    return _whole(decision, with_values, language)
 
 
 def has_form(decision: Decision) -> bool:

@@ -105,6 +105,8 @@ class Bundle:
     """In `tasks`, by number."""
     by_weight: tuple[int, ...]
     """Places in `tasks`: what weighs most first, else by code."""
+    ranks: tuple[int, ...]
+    """By place in `tasks`: the place in `by_weight`."""
     registry: Registry
     lists: Mapping[str, Members]
     groups: Mapping[str, tuple[LiveTask, ...]]
@@ -150,12 +152,14 @@ def load_bundle(data: bytes) -> Bundle:
     except OverflowError as error:
         raise BadBundle("a list holds what is no uid") from error
     slots, table = _Slots(), Table()
-    tasks, left_out = [], {}
+    tasks: list[LiveTask] = []
+    left_out: dict[str, str] = {}
     for each in document.tasks:
         try:
             tasks.append(_compile(each, registry, events, document.lists, slots, table))
         except ValueError as error:  # UnknownZone, BadCondition, BadTask among them
             left_out[each.code] = str(error)
+    by_weight = tuple(sorted(range(len(tasks)), key=lambda place: -tasks[place].document.weight))
     return Bundle(
         revision=document.revision,
         published_at=document.published_at,
@@ -163,7 +167,8 @@ def load_bundle(data: bytes) -> Bundle:
         by_code={task.code: task for task in tasks},
         by_number={task.number: task for task in tasks if task.number},
         places={task.number: place for place, task in enumerate(tasks) if task.number},
-        by_weight=tuple(sorted(range(len(tasks)), key=lambda place: -tasks[place].document.weight)),
+        by_weight=by_weight,
+        ranks=tuple(sorted(range(len(tasks)), key=by_weight.__getitem__)),
         registry=registry,
         lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),

@@ -41,6 +41,8 @@ class Stretch(NamedTuple):
     """Of each task the decision for who meets its conditions and has no record of it; None: it is another for each user."""
     asked: tuple[int, ...]
     """The places of those."""
+    answers: dict[str, list[bytes]]
+    """What the API has encoded of the shared decisions, by language. The evaluator does not look at it."""
 
     def holds(self, at: datetime) -> bool:
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
@@ -97,6 +99,7 @@ def _find(like: User, other: Stretch | None) -> Stretch:
         min((at for at in changes if at > like.now), default=None),
         shared,
         tuple(place for place, decision in enumerate(shared) if decision is None),
+        {},
     )
 
 
