@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -18,6 +19,7 @@ from apps.tasks.evaluation.eligibility import CapsLeft
 from apps.tasks.evaluation.evaluator import Decided
 from apps.tasks.evaluation.explanation import Check, Explanation
 from apps.tasks.evaluation.reasons import Reason
+from workers.protocol import TaskRecord
 
 
 class ReasonAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -142,7 +144,10 @@ def shown_tasks_answer(decided: Decided, with_values: bool, language: str) -> ms
     tasks = _shared_tasks(decided, language).copy()
     ranks = decided.bundle.ranks
     for place, decision in decided.own.items():
-        tasks[ranks[place]] = _task(decision, with_values, language) if decision.is_shown else b""
+        # What is shared is never unavailable, and saying so costs less than asking.
+        tasks[ranks[place]] = _task(decision, with_values, language) if decision.answers is not None or decision.is_shown else b""
+    for place, (decision, record) in decided.done.items():
+        tasks[ranks[place]] = _done_task(decision, record, language)
     return _joined(filter(None, tasks))
 
 
@@ -167,13 +172,25 @@ def _task(decision: Decision, with_values: bool, language: str) -> bytes:
     if known is not None:
         whole = known.get(language)
         if whole is None:
-            whole = known[language] = _whole(decision, with_values, language)
-        return whole
+            whole = known[language] = (_whole(decision, with_values, language),)
+        return whole[0]
     if has_form(decision):
         before, between, between_moments, after = _form(decision, language)
         completed_at, claimed_at = _encoded_moment(decision.completed_at), _encoded_moment(decision.claimed_at)
         return b"%b%d%b%b%b%b%b" % (before, decision.progress, between, completed_at, between_moments, claimed_at, after)
     return _whole(decision, with_values, language)
+
+
+def _done_task(decision: Decision, record: TaskRecord, language: str) -> bytes:
+    """The same of a decision that is shared but for its moments: kept with it is the text around them."""
+    known = decision.answers
+    assert known is not None
+    form = known.get(language)
+    if form is None:
+        standing = msgspec.structs.replace(_standing(decision, False), completed_at=HOLE, claimed_at=HOLE)
+        form = known[language] = tuple(_with_words(decision.task, standing, language).split(b"\0"))
+    before, between, after = form
+    return b"".join((before, _encoded_moment(record.completed_at), between, _encoded_moment(record.claimed_at), after))
 
 
 def has_form(decision: Decision) -> bool:
@@ -194,7 +211,7 @@ def _form(decision: Decision, language: str) -> Form:
     form = words.get(key)
     if form is None:
         standing = msgspec.structs.replace(_standing(decision, False), progress=HOLE, completed_at=HOLE, claimed_at=HOLE)
-        before, between, between_moments, after = (_encoded_words(decision.task, language) + _encode(standing)[1:]).split(b"\0")
+        before, between, between_moments, after = _with_words(decision.task, standing, language).split(b"\0")
         if len(words) >= MOST_WORDS:  # periods come and go, and every zone has its own
             words.clear()
         form = words[key] = (before, between, between_moments, after)
@@ -202,7 +219,11 @@ def _form(decision: Decision, language: str) -> Form:
 
 
 def _whole(decision: Decision, with_values: bool, language: str) -> bytes:
-    return _encoded_words(decision.task, language) + _encode(_standing(decision, with_values))[1:]
+    return _with_words(decision.task, _standing(decision, with_values), language)
+
+
+def _with_words(task: LiveTask, standing: TaskStanding, language: str) -> bytes:
+    return _encoded_words(task, language) + _encode(standing)[1:]
 
 
 def _standing(decision: Decision, with_values: bool) -> TaskStanding:
@@ -289,5 +310,6 @@ def _moment(ms: int | None) -> datetime | None:
     return None if ms is None else datetime.fromtimestamp(ms / 1000, timezone.utc)
 
 
+@lru_cache(maxsize=4096)  # one event completes several tasks of a user, and he is asked for more than once
 def _encoded_moment(ms: int | None) -> bytes:
     return b"null" if ms is None else _encode(_moment(ms))

@@ -132,8 +132,8 @@ class Bundle:
     """How many tasks have them there now."""
     stretches: dict[str, Any] = field(default_factory=dict)
     """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
-    alike: dict[TaskRecord, Any] = field(default_factory=dict)
-    """And the decisions on records that many users have."""
+    alike: dict[TaskRecord | tuple[int | str, ...], Any] = field(default_factory=dict)
+    """And the decisions on records that many users have; on completed ones by what they say beside their moments."""
 
 
 def load_bundle(data: bytes) -> Bundle:

@@ -52,7 +52,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     still_claimable: tuple[StillClaimable, ...]
     streak: StreakStanding | None
     caps_left: CapsLeft | None
-    answers: dict[str, bytes] | None = None
+    answers: dict[str, tuple[bytes, ...]] | None = None
     """Of a decision that many users share: what the API has encoded of it, by language. The evaluator does not look at it."""
 
     @property

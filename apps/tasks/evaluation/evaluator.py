@@ -9,28 +9,35 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import msgspec
+
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
-from apps.tasks.evaluation.stretches import Stretch, decide_begun, stretch_of
-from workers.protocol import Snapshot
+from apps.tasks.evaluation.stretches import Stretch, decide_begun, decide_done, stretch_of
+from workers.protocol import Snapshot, TaskRecord
 
 __all__ = ["Decided", "Decision", "Explanation", "Profile", "decide_all", "evaluate", "evaluate_task", "explain"]
 
 
 class Decided(NamedTuple):
-    """What one user may do: what is decided for everybody, but for the tasks at the places of `own`."""
+    """What one user may do: what is decided for everybody, but for the tasks at the places of `own` and `done`."""
 
     bundle: Bundle
     stretch: Stretch
     own: dict[int, Decision]
+    done: dict[int, tuple[Decision, TaskRecord]]
+    """Decisions on completed tasks that many users share, but for their moments: those are the record's."""
 
     def by_code(self) -> list[Decision]:
         decisions: list[Any] = list(self.stretch.shared)
         for place, decision in self.own.items():
             decisions[place] = decision
+        for place, (decision, record) in self.done.items():
+            moments = {"completed_at": record.completed_at, "claimed_at": record.claimed_at}
+            decisions[place] = msgspec.structs.replace(decision, answers=None, **moments)
         return decisions
 
     def by_weight(self) -> list[Decision]:
@@ -44,13 +51,20 @@ def decide_all(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: dateti
     user = User(bundle, profile, snapshot, now, quotas)
     stretch, tasks, places = stretch_of(user), bundle.tasks, bundle.places
     own = {place: decide(tasks[place], user) for place in {*stretch.asked, *bundle.conditions.lacking(user.unmet)}}
-    for number, record in user.only_records().items():
-        place = places.get(number, -1)  # of a task that is not published any more
-        if place >= 0 and place not in own:
-            shared = stretch.shared[place]
-            assert shared is not None  # else its place is among those asked
-            own[place] = decide_begun(tasks[place], user, shared, record)
-    return Decided(bundle, stretch, own)
+    done: dict[int, tuple[Decision, TaskRecord]] = {}
+    for number, record in user.only_records.items():
+        place = places.get(number, -1)
+        if place < 0 or place in own:  # a task that is not published any more, or is decided already
+            continue
+        task, shared = tasks[place], stretch.shared[place]
+        assert shared is not None  # else its place is among those asked
+        if record is not None and record.completed_at is not None:
+            alike = decide_done(task, user, shared, record)
+            if alike is not None:
+                done[place] = (alike, record)
+                continue
+        own[place] = decide_begun(task, user, shared, record)
+    return Decided(bundle, stretch, own, done)
 
 
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:

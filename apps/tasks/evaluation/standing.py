@@ -34,6 +34,7 @@ class User:
         "_by_task",
         "_clocks",
         "_members",
+        "_only_records",
         "_periods",
         "_periods_without_record",
         "_records",
@@ -56,6 +57,7 @@ class User:
         self.quotas = quotas
         self.values = bundle.registry.read(profile.attributes)
         self._records: dict[tuple[int, str], TaskRecord] | None = None
+        self._only_records: dict[int, TaskRecord | None] | None = None
         self._by_task: dict[int, list[TaskRecord]] | None = None
         self._periods: list[PeriodOfTime | None] | None = None
         self._periods_without_record: dict[int, PeriodOfTime] = {}
@@ -126,18 +128,33 @@ class User:
         return records
 
     def records_of(self, number: int) -> list[TaskRecord]:
+        only = self.only_records
+        if number not in only:
+            return []
+        record = only[number]
+        return [record] if record is not None else self._several(number)
+
+    def _several(self, number: int) -> list[TaskRecord]:
         by_task = self._by_task
         if by_task is None:
             by_task = self._by_task = {}
             for record in self.snapshot.tasks:
                 by_task.setdefault(record.task, []).append(record)
-        return by_task.get(number, [])
+        return by_task[number]
 
+    @property
     def only_records(self) -> dict[int, TaskRecord | None]:
         """By task, of every task that he has records of; None where he has several."""
-        only: dict[int, TaskRecord | None] = {}
-        for record in self.snapshot.tasks:
-            only[record.task] = None if record.task in only else record
+        only = self._only_records
+        if only is None:
+            records = self.snapshot.tasks
+            only = self._only_records = {record.task: record for record in records}
+            if len(only) < len(records):
+                seen: set[int] = set()
+                for record in records:
+                    if record.task in seen:
+                        only[record.task] = None
+                    seen.add(record.task)
         return only
 
     def is_on(self, name: str) -> bool:

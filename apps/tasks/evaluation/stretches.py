@@ -5,7 +5,8 @@ of it: the decision is the same one for all such users, in one time zone. So it 
 period or a window of any task begins or ends: within it, no decision of a user without records changes.
 
 So is the decision on a task of which he has one record, in the present period, when it says no more than a small progress: "2 of 3" is the
-same for many. Such a decision hangs on the record alone, and holds as long as the revision does.
+same for many. Such a decision hangs on the record alone, and holds as long as the revision does. "Completed" is the same for many but
+for its moments, where nothing is left to be claimed and no streak counts on.
 
 Pure. The bundle holds what was found: one decision for each task, MOST_KEPT for tasks whose periods are in users' zones (or one zone's,
 however many those are), and MOST_ALIKE on records.
@@ -24,7 +25,7 @@ from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_
 from apps.tasks.evaluation.periods import is_zone
 from apps.tasks.evaluation.reasons import AVAILABLE
 from apps.tasks.evaluation.standing import User
-from workers.protocol import TaskRecord
+from workers.protocol import CLAIMED, TaskRecord
 
 MOST_KEPT = 20_000
 MOST_ALIKE = 4_096
@@ -83,6 +84,21 @@ def decide_begun(task: LiveTask, user: User, shared: Decision, only: TaskRecord 
             if len(alike) >= MOST_ALIKE:
                 alike.clear()
             decision = alike[record] = msgspec.structs.replace(decision, answers={})
+    return decision
+
+
+def decide_done(task: LiveTask, user: User, shared: Decision, only: TaskRecord) -> Decision | None:
+    """The decision on a completed task, but for its moments. None: what is decided is the user's own in more than these."""
+    if only.period != shared.period.key or (task.in_use.by_claim and only.state != CLAIMED) or task.in_use.is_streak or task.kept:
+        return None
+    alike = user.bundle.alike
+    key = (only.task, only.period, only.state, only.progress, only.granted)
+    decision: Decision | None = alike.get(key)
+    if decision is None:
+        decision = decide_by(task, user, task.in_use, shared.period, only, ())
+        if len(alike) >= MOST_ALIKE:
+            alike.clear()
+        decision = alike[key] = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
     return decision
 
 
