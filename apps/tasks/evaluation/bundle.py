@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -92,6 +92,10 @@ class LiveTask:
     """What the API has encoded of it and is the same for many users. The evaluator does not look at it."""
 
 
+Alike: TypeAlias = TaskRecord | tuple[int, str, str, int, int]
+"""What many users have in common: a record, or of a completed one all but its revision and its moments."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
     """One revision, ready to be evaluated. Tasks are in the order of their codes."""
@@ -132,8 +136,8 @@ class Bundle:
     """How many tasks have them there now."""
     stretches: dict[str, Any] = field(default_factory=dict)
     """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
-    alike: dict[TaskRecord | tuple[int | str, ...], Any] = field(default_factory=dict)
-    """And the decisions on records that many users have; on completed ones by what they say beside their moments."""
+    alike: dict[Alike, Any] = field(default_factory=dict)
+    """And the decisions on records that many users have."""
 
 
 def load_bundle(data: bytes) -> Bundle:

@@ -16,8 +16,8 @@ from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
-from apps.tasks.evaluation.stretches import Stretch, decide_begun, decide_done, stretch_of
-from workers.protocol import Snapshot, TaskRecord
+from apps.tasks.evaluation.stretches import Done, Stretch, decide_begun, stretch_of
+from workers.protocol import Snapshot
 
 __all__ = ["Decided", "Decision", "Explanation", "Profile", "decide_all", "evaluate", "evaluate_task", "explain"]
 
@@ -28,8 +28,7 @@ class Decided(NamedTuple):
     bundle: Bundle
     stretch: Stretch
     own: dict[int, Decision]
-    done: dict[int, tuple[Decision, TaskRecord]]
-    """Decisions on completed tasks that many users share, but for their moments: those are the record's."""
+    done: dict[int, Done]
 
     def by_code(self) -> list[Decision]:
         decisions: list[Any] = list(self.stretch.shared)
@@ -49,22 +48,9 @@ class Decided(NamedTuple):
 def decide_all(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> Decided:
     """On each task. `quotas`: what all users have used of caps; without it nothing is said of them."""
     user = User(bundle, profile, snapshot, now, quotas)
-    stretch, tasks, places = stretch_of(user), bundle.tasks, bundle.places
-    own = {place: decide(tasks[place], user) for place in {*stretch.asked, *bundle.conditions.lacking(user.unmet)}}
-    done: dict[int, tuple[Decision, TaskRecord]] = {}
-    for number, record in user.only_records.items():
-        place = places.get(number, -1)
-        if place < 0 or place in own:  # a task that is not published any more, or is decided already
-            continue
-        task, shared = tasks[place], stretch.shared[place]
-        assert shared is not None  # else its place is among those asked
-        if record is not None and record.completed_at is not None:
-            alike = decide_done(task, user, shared, record)
-            if alike is not None:
-                done[place] = (alike, record)
-                continue
-        own[place] = decide_begun(task, user, shared, record)
-    return Decided(bundle, stretch, own, done)
+    stretch = stretch_of(user)
+    own = {place: decide(bundle.tasks[place], user) for place in {*stretch.asked, *bundle.conditions.lacking(user.unmet)}}
+    return Decided(bundle, stretch, own, decide_begun(user, stretch, own))
 
 
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:

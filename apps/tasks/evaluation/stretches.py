@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from apps.tasks.evaluation.bundle import LiveTask
+from apps.tasks.evaluation.bundle import Alike, Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_unhindered
 from apps.tasks.evaluation.periods import is_zone
 from apps.tasks.evaluation.reasons import AVAILABLE
@@ -31,6 +31,9 @@ MOST_KEPT = 20_000
 MOST_ALIKE = 4_096
 SMALL_PROGRESS = 100
 """Above it hardly two users have the same."""
+
+Done: TypeAlias = tuple[Decision, TaskRecord]
+"""A decision that is shared but for its moments, and the record that has them."""
 
 
 class Stretch(NamedTuple):
@@ -64,42 +67,64 @@ def stretch_of(user: User) -> Stretch:
     return stretch
 
 
-def decide_begun(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
-    """On a task that would be the shared decision, if he had no records of it. `only`: his one record of it; None: he has several."""
-    record = only
-    if record is None and not task.looks_back:
-        record = user.records.get((task.number, shared.period.key))
-        if record is None:
-            return shared
-    if record is None or record.period != shared.period.key:
-        return decide_unhindered(task, user) if task.looks_back else shared
-    alike = user.bundle.alike
-    decision = alike.get(record)
-    if decision is None:
-        if task.kept:
-            decision = decide_unhindered(task, user)
+def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> dict[int, Done]:
+    """Adds to `own` the decisions on all tasks that he has records of, but for those in it; those on completed ones are given back."""
+    done: dict[int, Done] = {}
+    places, tasks, alike, shared_by_place = user.bundle.places, user.bundle.tasks, user.bundle.alike, stretch.shared
+    for number, record in user.only_records.items():
+        place = places.get(number, -1)  # of a task that is not published any more
+        if place < 0 or place in own:
+            continue
+        shared = shared_by_place[place]
+        assert shared is not None  # else it is in `own`
+        if record is None or record.period != shared.period.key:
+            own[place] = _decide_by_several(tasks[place], user, shared, record)
+        elif record.completed_at is None:
+            own[place] = alike.get(record) or _decide_by_one(tasks[place], user, shared, record)
         else:
-            decision = decide_by(task, user, task.in_use, shared.period, record, ())
-        if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
-            if len(alike) >= MOST_ALIKE:
-                alike.clear()
-            decision = alike[record] = msgspec.structs.replace(decision, answers={})
+            beside_moments = (number, record.period, record.state, record.progress, record.granted)
+            decision = alike.get(beside_moments) or _decide_done(tasks[place], user, shared, record, beside_moments)
+            if decision is not None:
+                done[place] = (decision, record)
+            else:
+                own[place] = _decide_by_one(tasks[place], user, shared, record)
+    return done
+
+
+def _decide_by_several(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
+    """`only`: his one record of the task, of another period; None: he has several."""
+    if task.looks_back:
+        return decide_unhindered(task, user)
+    record = user.records.get((task.number, shared.period.key)) if only is None else None
+    return shared if record is None else user.bundle.alike.get(record) or _decide_by_one(task, user, shared, record)
+
+
+def _decide_by_one(task: LiveTask, user: User, shared: Decision, record: TaskRecord) -> Decision:
+    """By a record of the present period: kept for all who have the same, where it says little."""
+    if task.kept:
+        decision = decide_unhindered(task, user)
+    else:
+        decision = decide_by(task, user, task.in_use, shared.period, record, ())
+    if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
+        decision = msgspec.structs.replace(decision, answers={})
+        _keep(user.bundle, record, decision)
     return decision
 
 
-def decide_done(task: LiveTask, user: User, shared: Decision, only: TaskRecord) -> Decision | None:
-    """The decision on a completed task, but for its moments. None: what is decided is the user's own in more than these."""
-    if only.period != shared.period.key or (task.in_use.by_claim and only.state != CLAIMED) or task.in_use.is_streak or task.kept:
+def _decide_done(task: LiveTask, user: User, shared: Decision, record: TaskRecord, beside_moments: Alike) -> Decision | None:
+    """None: what is decided is the user's own in more than its moments."""
+    if (task.in_use.by_claim and record.state != CLAIMED) or task.in_use.is_streak or task.kept:
         return None
-    alike = user.bundle.alike
-    key = (only.task, only.period, only.state, only.progress, only.granted)
-    decision: Decision | None = alike.get(key)
-    if decision is None:
-        decision = decide_by(task, user, task.in_use, shared.period, only, ())
-        if len(alike) >= MOST_ALIKE:
-            alike.clear()
-        decision = alike[key] = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
+    decision = decide_by(task, user, task.in_use, shared.period, record, ())
+    decision = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
+    _keep(user.bundle, beside_moments, decision)
     return decision
+
+
+def _keep(bundle: Bundle, what: Alike, decision: Decision) -> None:
+    if len(bundle.alike) >= MOST_ALIKE:
+        bundle.alike.clear()
+    bundle.alike[what] = decision
 
 
 def _find(like: User, other: Stretch | None) -> Stretch:
