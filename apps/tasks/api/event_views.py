@@ -12,6 +12,7 @@ from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.event_answers import BatchAnswer, ItemAnswer, problem_answer
 from apps.tasks.api.languages import speak
 from apps.tasks.api.problems import Problem
+from apps.tasks.api.task_answers import Pieces
 from apps.tasks.api.views import encode_wanted
 from apps.tasks.evaluation.events import Event
 from apps.tasks.scopes import READ, WRITE
@@ -130,14 +131,15 @@ class UsersBatchView(ApiView):
         outcomes = decisions_of_users([(uid, body.items[place].attributes) for place, uid in uids.items()])
         if language is not None:
             speak(request, language)
+        tasks: list[Pieces] = []
         for place, outcome in zip(uids, outcomes, strict=True):
             if isinstance(outcome, DBSvrError):
                 found[place] = problem_answer(outcome, place, is_write=False)
                 continue
             snapshot, decided = outcome
-            tasks = encode_wanted(decided, wanted, with_values, request.LANGUAGE_CODE)
-            found[place] = ItemAnswer(result=answers.user_tasks(snapshot, tasks))
-        return answers.answer(BatchAnswer([each for each in found if each is not None]))
+            tasks.append(encode_wanted(decided, wanted, with_values, request.LANGUAGE_CODE))
+            found[place] = ItemAnswer(result=answers.user_tasks(snapshot))
+        return answers.answer(BatchAnswer([each for each in found if each is not None]), tasks)
 
 
 def _read_telling(item: bodies.EventItem) -> Telling:

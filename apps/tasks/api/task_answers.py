@@ -128,18 +128,21 @@ def _text_in(language: str, task: Task) -> Text:
 
 Form: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 """What stands before the progress, between it and the moment of completion, between that and the moment of claiming, and after it."""
-HOLE: Any = msgspec.Raw(b"\0")
-"""No JSON has a bare NUL in it."""
+NUL = b"\0"
+HOLE: Any = msgspec.Raw(NUL)
+"""Where something else belongs: no JSON has a bare NUL in it."""
+Pieces: TypeAlias = list[bytes]
+"""JSON that waits for all the rest of its answer: then everything is put together once."""
 
 _encode = msgspec.json.Encoder().encode
 
 
-def tasks_answer(decisions: Iterable[Decision], with_values: bool, language: str) -> msgspec.Raw:
+def encode_tasks(decisions: Iterable[Decision], with_values: bool, language: str) -> Pieces:
     """The list of them, each one object of both parts. `language`: that of texts."""
-    return _joined([_task(decision, with_values, language) for decision in decisions])
+    return _as_list([_task(decision, with_values, language) for decision in decisions])
 
 
-def shown_tasks_answer(decided: Decided, with_values: bool, language: str) -> msgspec.Raw:
+def encode_shown_tasks(decided: Decided, with_values: bool, language: str) -> Pieces:
     """The same of all that are shown, by weight: what everybody shares as it was encoded once, and the user's own in its places."""
     tasks = _shared_tasks(decided, language).copy()
     ranks = decided.bundle.ranks
@@ -148,11 +151,17 @@ def shown_tasks_answer(decided: Decided, with_values: bool, language: str) -> ms
         tasks[ranks[place]] = _task(decision, with_values, language) if decision.answers is not None or decision.is_shown else b""
     for place, (decision, record) in decided.done.items():
         tasks[ranks[place]] = _done_task(decision, record, language)
-    return _joined(filter(None, tasks))
+    return _as_list(tasks)
 
 
-def _joined(tasks: Iterable[bytes]) -> msgspec.Raw:
-    return msgspec.Raw(b"[%b]" % b",".join(tasks))
+def _as_list(tasks: list[bytes]) -> Pieces:
+    """Of tasks that begin with a comma each, or are nothing."""
+    for place, first in enumerate(tasks):
+        if first:
+            tasks[place] = b"[" + first[1:]
+            tasks.append(b"]")
+            return tasks
+    return [b"[]"]
 
 
 def _shared_tasks(decided: Decided, language: str) -> list[bytes]:
@@ -188,7 +197,7 @@ def _done_task(decision: Decision, record: TaskRecord, language: str) -> bytes:
     form = known.get(language)
     if form is None:
         standing = msgspec.structs.replace(_standing(decision, False), completed_at=HOLE, claimed_at=HOLE)
-        form = known[language] = tuple(_with_words(decision.task, standing, language).split(b"\0"))
+        form = known[language] = tuple(_with_words(decision.task, standing, language).split(NUL))
     before, between, after = form
     return b"".join((before, _encoded_moment(record.completed_at), between, _encoded_moment(record.claimed_at), after))
 
@@ -211,7 +220,7 @@ def _form(decision: Decision, language: str) -> Form:
     form = words.get(key)
     if form is None:
         standing = msgspec.structs.replace(_standing(decision, False), progress=HOLE, completed_at=HOLE, claimed_at=HOLE)
-        before, between, between_moments, after = _with_words(decision.task, standing, language).split(b"\0")
+        before, between, between_moments, after = _with_words(decision.task, standing, language).split(NUL)
         if len(words) >= MOST_WORDS:  # periods come and go, and every zone has its own
             words.clear()
         form = words[key] = (before, between, between_moments, after)
@@ -255,7 +264,7 @@ def _encoded_words(task: LiveTask, language: str) -> bytes:
 
 
 def _words(task: LiveTask, language: str) -> bytes:
-    """Without the closing brace: the standing follows."""
+    """After a comma, and without the closing brace: the standing follows."""
     document, text = task.document, _text_in(language, task.document)
     words = TaskWords(
         code=task.code,
@@ -270,7 +279,7 @@ def _words(task: LiveTask, language: str) -> bytes:
         starts_at=document.starts_at,
         ends_at=document.ends_at,
     )
-    return _encode(words)[:-1] + b","
+    return b",%b," % _encode(words)[:-1]
 
 
 def reason_answer(reason: Reason, with_values: bool = True) -> ReasonAnswer:

@@ -14,7 +14,7 @@ from apps.tasks.api import answers, bodies, descriptions, event_descriptions, re
 from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.languages import speak
 from apps.tasks.api.problems import Problem, answer_error
-from apps.tasks.api.task_answers import shown_tasks_answer, tasks_answer
+from apps.tasks.api.task_answers import Pieces, encode_shown_tasks, encode_tasks
 from apps.tasks.evaluation.bundle import BadBundle, Bundle
 from apps.tasks.evaluation.evaluator import Decided
 from apps.tasks.evaluation.reasons import CLAIMABLE
@@ -45,16 +45,16 @@ class UserTasksView(ApiView):
         snapshot, decided = decisions_of_user(user, reading.read_attributes(query))
         if language is not None:
             speak(request, language)
-        return answers.answer(answers.user_tasks(snapshot, encode_wanted(decided, wanted, with_values, request.LANGUAGE_CODE)))
+        return answers.answer(answers.user_tasks(snapshot), [encode_wanted(decided, wanted, with_values, request.LANGUAGE_CODE)])
 
 
-def encode_wanted(decided: Decided, states: frozenset[str] | None, with_values: bool, language: str) -> msgspec.Raw:
+def encode_wanted(decided: Decided, states: frozenset[str] | None, with_values: bool, language: str) -> Pieces:
     """The tasks asked for; without that, all that are shown. A reward of an earlier period is claimable too."""
     if states is None:
-        return shown_tasks_answer(decided, with_values, language)
+        return encode_shown_tasks(decided, with_values, language)
     with_claimable = CLAIMABLE in states
     wanted = [it for it in decided.by_weight() if it.status in states or (with_claimable and it.still_claimable)]
-    return tasks_answer(wanted, with_values, language)
+    return encode_tasks(wanted, with_values, language)
 
 
 class PromptsView(ApiView):
@@ -69,7 +69,7 @@ class PromptsView(ApiView):
         snapshot, decisions = prompts_of_user(user, reading.read_attributes(query), limit)
         if language is not None:
             speak(request, language)
-        return answers.answer(answers.user_tasks(snapshot, tasks_answer(decisions, False, request.LANGUAGE_CODE)))
+        return answers.answer(answers.user_tasks(snapshot), [encode_tasks(decisions, False, request.LANGUAGE_CODE)])
 
 
 class ExplainView(ApiView):
