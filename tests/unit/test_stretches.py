@@ -16,7 +16,7 @@ from apps.tasks.evaluation.conditions import lacking
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.evaluator import Profile, evaluate
 from apps.tasks.evaluation.standing import User
-from tests.unit.evaluating import DAY, NOW, decisions, record, snapshot
+from tests.unit.evaluating import DAY, NOW, bundle, decisions, record, snapshot, task, where
 from tests.unit.many_tasks import BUNDLE, HOUR, MOMENTS, attributes, records, rich_bundle
 from workers.protocol import TaskRecord
 
@@ -50,6 +50,23 @@ def test_the_table_of_conditions_finds_unmet_what_lacks_a_row(values: dict[str, 
     assert {it.code: user.meets_conditions(it) for it in BUNDLE.tasks} == {
         it.code: not lacking(it.groups, user.values) for it in BUNDLE.tasks
     }
+
+
+def test_true_is_no_number_and_one_no_boolean_whoever_comes_first() -> None:
+    rows = task("of-one", conditions=((where("level", "=", 1),),)), task("of-true", conditions=((where("vip", "=", True),),))
+    for order in ([1, True], [True, 1]):
+        live = bundle(*rows)
+        for value in order:
+            found = decisions(live, level=value, vip=value)
+            assert found["of-one"].status == ("unavailable" if value is True else "available")
+            assert found["of-true"].status == ("available" if value is True else "unavailable")
+
+
+def test_a_list_or_an_object_meets_no_row() -> None:
+    live = bundle(task("either", conditions=((where("level", "!=", 5),),)))
+    for value in ([1], {"level": 7}, [1]):
+        assert decisions(live, level=value)["either"].status == "unavailable"
+    assert decisions(live, level=7)["either"].status == "available"
 
 
 def test_values_that_do_not_repeat_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

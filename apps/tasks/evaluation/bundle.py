@@ -155,7 +155,7 @@ def load_bundle(data: bytes) -> Bundle:
         members = {name: Members(each.uids) for name, each in document.lists.items()}
     except OverflowError as error:
         raise BadBundle("a list holds what is no uid") from error
-    slots, table = _Slots(), Table()
+    slots, table = _Slots(), Table(registry)
     tasks: list[LiveTask] = []
     left_out: dict[str, str] = {}
     for each in document.tasks:

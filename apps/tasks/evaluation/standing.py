@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from apps.tasks.evaluation.attributes import Profile
+from apps.tasks.evaluation.attributes import Profile, Values
 from apps.tasks.evaluation.bundle import Bundle, LiveTask, RulesInUse, clock_in
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, UnknownZone
 from apps.tasks.evaluation.release import bucket_of
@@ -39,13 +39,13 @@ class User:
         "_periods_without_record",
         "_records",
         "_unmet",
+        "_values",
         "bundle",
         "now",
         "profile",
         "quotas",
         "snapshot",
         "uid",
-        "values",
     )
 
     def __init__(self, bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None) -> None:
@@ -55,7 +55,7 @@ class User:
         self.snapshot = snapshot
         self.now = now
         self.quotas = quotas
-        self.values = bundle.registry.read(profile.attributes)
+        self._values: Values | None = None
         self._records: dict[tuple[int, str], TaskRecord] | None = None
         self._only_records: dict[int, TaskRecord | None] | None = None
         self._by_task: dict[int, list[TaskRecord]] | None = None
@@ -64,6 +64,14 @@ class User:
         self._clocks: dict[int, Clock] = {}
         self._members: dict[str, bool] = {}
         self._unmet: int | None = None
+
+    @property
+    def values(self) -> Values:
+        """What is known of him, of every attribute."""
+        values = self._values
+        if values is None:
+            values = self._values = self.bundle.registry.read(self.profile.attributes)
+        return values
 
     def without_records(self) -> User:
         """One at the same moment and in the same zone who has done nothing, and meets every condition."""
@@ -116,7 +124,8 @@ class User:
     @property
     def zone(self) -> str:
         """The user's own; empty when it is not known."""
-        zone = self.values.get(ZONE_ATTRIBUTE) or self.profile.attributes.get(ZONE_ATTRIBUTE)
+        given = self.profile.attributes
+        zone = self.bundle.registry.read_one(ZONE_ATTRIBUTE, given) or given.get(ZONE_ATTRIBUTE)
         return zone if isinstance(zone, str) else ""
 
     @property
@@ -169,7 +178,7 @@ class User:
         """The bits of all groups of conditions that he does not meet."""
         unmet = self._unmet
         if unmet is None:
-            unmet = self._unmet = self.bundle.conditions.unmet(self.values)
+            unmet = self._unmet = self.bundle.conditions.unmet(self.profile.attributes)
         return unmet
 
     def meets_conditions(self, task: LiveTask) -> bool:
