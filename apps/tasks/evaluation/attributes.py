@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from apps.tasks.config.documents import Attribute, ValueType
 from apps.tasks.config.values import parse_date, parse_version
@@ -30,15 +31,14 @@ class NotOfType(ValueError):
     """The value is not one of its attribute's type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A user as the profile system and the caller describe him, as JSON holds it.
 
     `from_caller` names what the caller passed, `outdated` what is older than it should be, because the profile system does not answer.
     """
 
     uid: int
-    attributes: Mapping[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, object] = msgspec.field(default_factory=dict)
     from_caller: frozenset[str] = frozenset()
     outdated: frozenset[str] = frozenset()
 
