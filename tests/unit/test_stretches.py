@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 
 import msgspec
 import pytest
@@ -117,6 +117,18 @@ def test_who_has_done_as_much_shares_the_decision() -> None:
 
     assert first is second
     assert decisions(live, record(1, "once", 1, state="completed", completed_at=5))["once"].completed_at == 5
+
+
+def test_who_has_completed_a_task_is_decided_as_he_would_be_alone_whoever_came_before() -> None:
+    live, profile = rich_bundle(), Profile(42, {"level": 30, "region": "eu", "zone": "Asia/Tokyo"})
+    for begun in anew(live, profile, [], NOW):
+        said = product(["in_progress", "completed", "claimed"], [1, 5, 9], [0, 1], [1, 2], [(1, None), (2, 3), (2, None)])
+        for state, progress, granted, revision, (completed_at, claimed_at) in said:
+            moments = {"completed_at": completed_at, "claimed_at": claimed_at}
+            of = record(begun.task.number, begun.period.key, progress, state, granted=granted, revision=revision, **moments)
+            place = live.places[begun.task.number]
+            found = evaluate(live, profile, snapshot(of), NOW, {})[place]
+            assert bare(found) == decide(begun.task, User(live, profile, snapshot(of), NOW, {}))
 
 
 def test_a_stretch_ends_where_a_window_or_period_begins_or_ends() -> None:

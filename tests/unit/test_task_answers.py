@@ -67,7 +67,9 @@ def test_nobody_gets_the_moments_of_another_who_has_done_as_much() -> None:
     answers = []
     for completed_at in (None, 1, 2):
         of = record(1, "once", 2, "completed", completed_at=completed_at, claimed_at=completed_at)
-        answers.append(json.loads(b"".join(encode_tasks(decisions(live, of).values(), False, "en")))[0])
+        found = decide_all(live, Profile(42), snapshot(of), NOW)
+        answers.append(json.loads(b"".join(encode_shown_tasks(found, False, "en")))[0])
+        assert json.loads(b"".join(encode_tasks(found.by_code(), False, "en"))) == answers[-1:]
 
     assert [each["completed_at"] for each in answers] == [None, "1970-01-01T00:00:00.001000Z", "1970-01-01T00:00:00.002000Z"]
     assert [each["claimed_at"] for each in answers] == [each["completed_at"] for each in answers]

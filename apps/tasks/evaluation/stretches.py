@@ -5,8 +5,8 @@ of it: the decision is the same one for all such users, in one time zone. So it 
 period or a window of any task begins or ends: within it, no decision of a user without records changes.
 
 So is the decision on a task of which he has one record, in the present period, when it says no more than a small progress: "2 of 3" is the
-same for many. Such a decision hangs on the record alone, and holds as long as the revision does. "Completed" is the same for many but
-for its moments, where nothing is left to be claimed and no streak counts on.
+same for many. Such a decision hangs on the record alone, and holds as long as the revision does: nothing is too late to be claimed in the
+period in which it was completed. "Completed" is the same for many too, but for its moments.
 
 Pure. The bundle holds what was found: one decision for each task, MOST_KEPT for tasks whose periods are in users' zones (or one zone's,
 however many those are), and MOST_ALIKE on records.
@@ -25,7 +25,7 @@ from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_
 from apps.tasks.evaluation.periods import is_zone
 from apps.tasks.evaluation.reasons import AVAILABLE
 from apps.tasks.evaluation.standing import User
-from workers.protocol import CLAIMED, TaskRecord
+from workers.protocol import TaskRecord
 
 MOST_KEPT = 20_000
 MOST_ALIKE = 4_096
@@ -81,13 +81,16 @@ def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> dict
             own[place] = _decide_by_several(tasks[place], user, shared, record)
         elif record.completed_at is None:
             own[place] = alike.get(record) or _decide_by_one(tasks[place], user, shared, record)
+        elif tasks[place].kept:  # which rules hold hangs on when it was begun
+            own[place] = _decide_by_one(tasks[place], user, shared, record)
         else:
             beside_moments = (number, record.period, record.state, record.progress, record.granted)
-            decision = alike.get(beside_moments) or _decide_done(tasks[place], user, shared, record, beside_moments)
-            if decision is not None:
-                done[place] = (decision, record)
-            else:
-                own[place] = _decide_by_one(tasks[place], user, shared, record)
+            decision = alike.get(beside_moments)
+            if decision is None:
+                decision = _decide_by_one(tasks[place], user, shared, record)
+                decision = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
+                _keep(user.bundle, beside_moments, decision)
+            done[place] = (decision, record)
     return done
 
 
@@ -108,16 +111,6 @@ def _decide_by_one(task: LiveTask, user: User, shared: Decision, record: TaskRec
     if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
         decision = msgspec.structs.replace(decision, answers={})
         _keep(user.bundle, record, decision)
-    return decision
-
-
-def _decide_done(task: LiveTask, user: User, shared: Decision, record: TaskRecord, beside_moments: Alike) -> Decision | None:
-    """None: what is decided is the user's own in more than its moments."""
-    if (task.in_use.by_claim and record.state != CLAIMED) or task.in_use.is_streak or task.kept:
-        return None
-    decision = decide_by(task, user, task.in_use, shared.period, record, ())
-    decision = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
-    _keep(user.bundle, beside_moments, decision)
     return decision
 
 
