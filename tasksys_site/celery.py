@@ -26,9 +26,10 @@ PURGE_NOW, SWEEP, PURGE_NODE, PURGE_EVERYWHERE, PROBE_NODES, CHECK_COPIES, DELET
 DIFF_WORK, DIFF_RECHECK, DIFF_SCHEDULE, DIFF_DELETE_OLD = (
     f"apps.dbsvr.diff.{name}" for name in ("work", "recheck", "schedule", "delete_old")
 )
-FIRE_DUE = "apps.tasks.tasks.fire_due"
-DELIVER_POINTS, RECONCILE_POINTS, DELETE_OLD_DRAINS = (
-    f"apps.tasks.points.tasks.{name}" for name in ("deliver", "reconcile_days", "delete_old_drains")
+SWEEP_EVENTS = "apps.dbsvr.sweeps.sweep_events"
+FIRE_DUE, CLEAR_SESSIONS = (f"apps.tasks.tasks.{name}" for name in ("fire_due", "clear_sessions"))
+DELIVER_POINTS, RECONCILE_POINTS, DELETE_OLD_DRAINS, SWEEP_GRANTS = (
+    f"apps.tasks.points.tasks.{name}" for name in ("deliver", "reconcile_days", "delete_old_drains", "sweep_grants")
 )
 
 configuration = load()
@@ -51,6 +52,9 @@ app.conf.update(
     task_routes={
         # Comparing replicas takes its time: a worker of its own. Before the pattern that would take it, too.
         "apps.dbsvr.diff.*": {"queue": "diff"},
+        # So does deleting old rows.
+        "apps.dbsvr.sweeps.*": {"queue": "diff"},
+        SWEEP_GRANTS: {"queue": "diff"},
         "apps.dbsvr.*": {"queue": "sample"},
         # Points wait for another system, which may be slow: they have a worker of their own.
         "apps.tasks.points.*": {"queue": "points"},
@@ -77,6 +81,10 @@ app.conf.update(
         "delete-old-diffs": {"task": DIFF_DELETE_OLD, "schedule": 3600.0, "options": {"expires": 3000}},
         "delete-old-checks": {"task": DELETE_OLD_CHECKS, "schedule": 300.0, "options": {"expires": 280}},
         "delete-old-samples": {"task": DELETE_OLD, "schedule": 300.0, "options": {"expires": 280}},
+        # They ask whether a day's round is due, or was left by a worker that was lost.
+        "sweep-events": {"task": SWEEP_EVENTS, "schedule": 60.0, "options": {"expires": 55}},
+        "sweep-grants": {"task": SWEEP_GRANTS, "schedule": 60.0, "options": {"expires": 55}},
+        "clear-sessions": {"task": CLEAR_SESSIONS, "schedule": crontab(hour=4, minute=40), "options": {"expires": 3600}},
     },
 )
 if configuration.canary.users:

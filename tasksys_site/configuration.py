@@ -289,6 +289,9 @@ class Web(Section):
         return self
 
 
+LEAST_KEEP_DAYS = 14
+
+
 class Points(Section):
     """The external points system, to which grants are delivered."""
 
@@ -303,6 +306,14 @@ class Points(Section):
     """Every grant, or only each user's newest total."""
     give_up_after_s: int = Field(86_400, ge=60)
     """A grant that failed for so long is dead: an operator sends it again."""
+    keep_days: int = Field(90, ge=0)
+    """Grants that are confirmed, or superseded, are deleted after so long; 0: never."""
+
+    @model_validator(mode="after")
+    def _days_are_compared_first(self) -> Points:
+        if 0 < self.keep_days < LEAST_KEEP_DAYS:
+            raise ValueError(f"keep_days: 0, or at least {LEAST_KEEP_DAYS}: days are compared with the points system until then")
+        return self
 
 
 class Profiles(Section):
@@ -345,6 +356,19 @@ class Diff(Section):
     """With more differing rows than this on a replica, no DBSvr uses it until none is known to differ, or it is released; 0: never."""
 
 
+class Sweep(Section):
+    """Deleting rows that are old enough (docs/operations.md)."""
+
+    at: str = Field("02:00", pattern=r"^(([01]\d|2[0-3]):[0-5]\d)?$")
+    """When a day's round begins, UTC; empty: never."""
+    rows_at_once: int = Field(200, ge=1, le=2_000)
+    """Deleted by one statement, at most."""
+    max_lag_ms: int = Field(10_000, ge=100)
+    """While a replica is further behind, a sweep waits."""
+    max_queue: int = Field(200, ge=1)
+    """While more requests wait in a DBSvr, a sweep waits."""
+
+
 class Canary(Section):
     """The reserved users whom the canary writes and reads, to see the promises kept."""
 
@@ -378,6 +402,7 @@ class Configuration(BaseSettings):
     profiles: Profiles = Profiles()
     reference: Reference = Reference()
     diff: Diff = Diff()
+    sweep: Sweep = Sweep()
     canary: Canary = Canary()
 
     @classmethod

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from apps.dbsvr.diff.metrics import metrics as diff_metrics
+from apps.dbsvr.sweeps.metrics import metrics as sweeps_metrics
 from apps.tasks.api.documentation import ApiDocumentation, ApiSchema
 from apps.tasks.api.views import no_such_endpoint
 from apps.tasks.people.views import change_own_password, choose_language, operator_settings
@@ -16,6 +17,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("metrics/diff", diff_metrics, name="diff-metrics"),
+    path("metrics/sweeps", sweeps_metrics, name="sweeps-metrics"),
     path("metrics/points", points_metrics, name="points-metrics"),
     path("favicon.ico", favicon),
     path("admin/tasks/", include("apps.tasks.screens.more_urls")),

@@ -2,7 +2,7 @@
 
 `judge(samples, previous, now)` reads no clock and keeps nothing: whoever asks keeps the judgement and passes it in again. The sampler
 does; so every page, and later every message, shows the same. The rules stand in `replica_rules`, `dbsvr_rules`, `config_rules`,
-`segment_rules`, `canary_rules`, `cache_rules`, `diff_rules`, `points_rules`, `profiles_rules` and `blindness`.
+`segment_rules`, `canary_rules`, `cache_rules`, `diff_rules`, `points_rules`, `profiles_rules`, `sweep_rules` and `blindness`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from apps.dbsvr import (
     profiles_rules,
     replica_rules,
     segment_rules,
+    sweep_rules,
 )
 from apps.dbsvr.cache_rules import CacheNow
 from apps.dbsvr.canary_rules import CanaryNow
@@ -31,6 +32,7 @@ from apps.dbsvr.findings import NOTICE, OK, Fact, Finding, severity
 from apps.dbsvr.points_rules import PointsNow
 from apps.dbsvr.profiles_rules import ProfilesNow
 from apps.dbsvr.rule import Most, Rule, Scene
+from apps.dbsvr.sweep_rules import SweepsNow
 from apps.dbsvr.thresholds import Thresholds
 from apps.dbsvr.window import Window
 
@@ -96,6 +98,7 @@ def judge(
     diff: DiffNow | None = None,
     points: PointsNow | None = None,
     profiles: ProfilesNow | None = None,
+    sweeps: SweepsNow | None = None,
 ) -> Judgement:
     """What is so now, for every DBSvr in `samples`. There is always at least one finding, if only that all is well."""
     limits = limits or Thresholds()
@@ -123,6 +126,7 @@ def judge(
     findings += diff_rules.look(diff, before, now)
     findings += points_rules.look(points, before, now)
     findings += profiles_rules.look(profiles, before, now)
+    findings += sweep_rules.look(sweeps, before, now)
     if not any(not finding.hidden_by for finding in findings):
         calm = _calm(windows, limits, now)
         was = next((finding for finding in previous.findings if finding.level == calm.level and not finding.subject), calm)

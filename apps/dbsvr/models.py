@@ -110,5 +110,6 @@ class CanaryRound(models.Model):
 
 # Django looks for an app's models here.
 from apps.dbsvr.diff.models import DiffChunk, Difference, DiffRun  # noqa: E402
+from apps.dbsvr.sweeps.models import Sweep  # noqa: E402
 
-__all__ = ["CanaryRound", "ConsoleState", "DiffChunk", "DiffRun", "Difference", "Sample", "ServerSample"]
+__all__ = ["CanaryRound", "ConsoleState", "DiffChunk", "DiffRun", "Difference", "Sample", "ServerSample", "Sweep"]

@@ -7,6 +7,7 @@ The threads that may hang are daemons; the loop itself never waits for longer th
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import time
@@ -30,6 +31,8 @@ from apps.dbsvr.points_rules import PointsNow
 from apps.dbsvr.profiles_rules import ProfilesNow
 from apps.dbsvr.state import InstanceNow, State, encode_state, read_state, write_state
 from apps.dbsvr.state_copy import Copier
+from apps.dbsvr.sweep_rules import SweepsNow
+from apps.dbsvr.sweeps.now import sweeps_now
 from apps.dbsvr.thresholds import Thresholds
 from apps.dbsvr.window import LENGTH, Window
 from tasksys_site.configuration import Configuration
@@ -48,8 +51,15 @@ def held_of(figures: Figures) -> list[str]:
 class Writer:
     """Writes to the database in a thread of its own, under the lock that makes this sampler the only one."""
 
-    def __init__(self, lock: str, look_at_cache: Callable[[], CacheNow], look_at_points: Callable[[], PointsNow | None]) -> None:
+    def __init__(
+        self,
+        lock: str,
+        look_at_cache: Callable[[], CacheNow],
+        look_at_points: Callable[[], PointsNow | None],
+        look_at_sweeps: Callable[[], SweepsNow | None],
+    ) -> None:
         self._lock = lock
+        self._look_at_sweeps = look_at_sweeps
         self._look_at_cache = look_at_cache
         self._look_at_points = look_at_points
         self._work = threading.Event()
@@ -67,6 +77,8 @@ class Writer:
         """How the cache nodes are, as last read; the cache sync center asks them."""
         self.diff: DiffNow | None = None
         """What the replica diff has found, as last read; Celery compares."""
+        self.sweeps: SweepsNow | None = None
+        """How the sweeps of old rows stand, as last read; Celery makes them."""
         self._others_read_at = 0.0
         self.works = False
         """This sampler is the one that works. Stays so while the database is away: nobody else can have the lock then."""
@@ -121,6 +133,7 @@ class Writer:
             self.cache = self._look_at_cache()
             self.points = self._look_at_points()
             self.diff = diff_now(name for it in state.instances.values() if it.figures for name in held_of(it.figures))
+            self.sweeps = self._look_at_sweeps()
             self._others_read_at = time.monotonic()
 
     def _complain(self, complaint: str) -> None:
@@ -152,7 +165,8 @@ class Sampler:
         self._seq = 0
         self._copier = Copier()
         self._look_at_profiles = look_at_profiles
-        self._writer = Writer(f"{configuration.databases.configuration_schema}.sampler", look_at_cache, look_at_points)
+        lock, look_at_sweeps = f"{configuration.databases.configuration_schema}.sampler", functools.partial(sweeps_now, configuration)
+        self._writer = Writer(lock, look_at_cache, look_at_points, look_at_sweeps)
 
     def run(self) -> None:
         """One second after the other, until told to stop."""
@@ -184,6 +198,7 @@ class Sampler:
             self._writer.diff,
             self._writer.points,
             self._look_at_profiles(),
+            self._writer.sweeps,
         )
         state = self._state(at)
         self._copier.put(encode_state(state))

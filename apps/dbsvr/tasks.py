@@ -12,10 +12,11 @@ from django.db import DatabaseError
 from apps.dbsvr import canary_rounds, samples
 from apps.dbsvr.db_interface import db_interface
 from apps.dbsvr.diff import tasks as diff_tasks
+from apps.dbsvr.sweeps import tasks as sweep_tasks
 from tasksys_site.celery import CANARY, DELETE_OLD, ROLL_UP
 
 log = logging.getLogger(__name__)
-__all__ = ["diff_tasks"]  # Celery looks for tasks here alone
+__all__ = ["diff_tasks", "sweep_tasks"]  # Celery looks for tasks here alone
 
 
 @shared_task(name=ROLL_UP, ignore_result=True)

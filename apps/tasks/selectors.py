@@ -1,10 +1,13 @@
-"""What is read of user data beside the snapshot."""
+"""What is read of user data beside the snapshot, and of what is kept of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.db import close_old_connections, connections
+
+from apps.tasks.points.sweep import kept_since
 
 
 def event_is_known(uid: int, event_id: str) -> bool:
@@ -23,3 +26,9 @@ def known_events(asked: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     with connections["userdata"].cursor() as cursor:
         cursor.execute("SELECT uid, event_id FROM applied_event WHERE (uid, event_id) IN %s", [tuple(asked)])
         return {(uid, event_id) for uid, event_id in cursor.fetchall()}
+
+
+def grants_kept_since(task: int) -> datetime | None:
+    """Grants of this task that were made from then on are there; None: none was ever deleted. Asked each time: it is seldom needed."""
+    close_old_connections()
+    return kept_since(task)

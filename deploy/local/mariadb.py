@@ -55,6 +55,10 @@ GRANT_COLUMNS = "state, attempts, due_ms, settled_ms, error"
 """Of `grant_outbox`: what the points relay may change. Who earned how much is the DBSvr's alone."""
 
 
+SWEPT_TABLES = ("applied_event", "grant_outbox")
+"""Of which old rows are deleted by the logic side."""
+
+
 class Account(Protocol):
     """A user name and its password: what `tasksys_site.configuration.Account` has."""
 
@@ -270,11 +274,14 @@ def create_schemas_and_accounts(
 
 
 def grant_on_tables(master: MariaDBServer, accounts: Accounts, user_schema: str = "tasksys_user") -> None:
-    """What needs its table first: the logic side closes purge rows by their ids, makes one for its own cache node, and moves grants on."""
+    """What needs its table first: the logic side closes purge rows by their ids, makes one for its own cache node, moves grants on, and
+    deletes event ids and grants that are old."""
     for host in ("127.0.0.1", "localhost"):
         columns = f"UPDATE ({GRANT_COLUMNS}) ON `{user_schema}`.grant_outbox"
         master.execute(f"GRANT {columns} TO %s@%s", parameters=(accounts.web.user, host))
         master.execute(f"GRANT INSERT, DELETE ON `{user_schema}`.cache_purge TO %s@%s", parameters=(accounts.web.user, host))
+        for table in SWEPT_TABLES:
+            master.execute(f"GRANT DELETE ON `{user_schema}`.{table} TO %s@%s", parameters=(accounts.web.user, host))
 
 
 def _granted(schema: str) -> str:

@@ -338,6 +338,22 @@ def test_a_refund_takes_progress_back_and_points_where_the_task_says_so(publish:
     assert step("revert", goes.code, "r2")[1]["task"] == taken["task"]
 
 
+def test_what_may_have_been_swept_is_not_taken_back_and_so_never_earned_twice(publish: Publish, tell: Tell, step: Tell) -> None:
+    """The task began to take points back after its grants had been swept."""
+    from apps.tasks.models import SweptTask
+
+    (task,) = publish({"target": 1, "kind": "single", "revert_takes_back": True, "points": 7})
+    assert tell("e1")[1]["points"] == 7
+    swept = SweptTask.objects.create(task=published.number_of(task.code), gone_before=now().date() + timedelta(days=1))
+
+    _status, kept = step("revert", task.code, "r1")
+    assert (kept["task"]["progress"], kept["task"]["state"], kept["points"]) == (0, "completed", 7)
+    assert tell("e2")[1]["points"] == 7
+
+    swept.delete()
+    assert step("revert", task.code, "r2")[1]["points"] == 0
+
+
 def test_completing_what_has_nothing_left_to_give_is_refused(publish: Publish, api: Caller, uid: int) -> None:
     (task,) = publish({"caps": Caps(points_budget=15), "target": 1, "kind": "single"})
 

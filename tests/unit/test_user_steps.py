@@ -127,6 +127,33 @@ def test_taking_back_says_the_mode_and_what_was_given() -> None:
     assert codes(take(changes.revert, of)) == ["not_begun"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "has", "takes"),
+    [
+        ({}, {"completed_at": NOW - 2 * DAY}, True),
+        ({}, {"completed_at": NOW - 4 * DAY}, False),
+        ({"claim": BY_CLAIM}, {"completed_at": NOW - 4 * DAY, "granted": 0}, True),
+        ({"period": DAILY}, {"completed_at": NOW, "period": "2026-11-30"}, True),
+        ({"kind": "tiers", "points": 0, "tiers": TIERS}, {"completed_at": NOW}, False),
+        ({"kind": "tiers", "points": 0, "tiers": TIERS, "period": DAILY}, {"completed_at": NOW, "period": "2026-11-30"}, True),
+        ({"kind": "tiers", "points": 0, "tiers": TIERS, "period": DAILY}, {"completed_at": NOW, "period": "2026-11-27"}, False),
+    ],
+)
+def test_points_are_taken_back_only_where_every_grant_of_the_record_is_surely_there(
+    fields: dict[str, Any], has: dict[str, Any], takes: bool
+) -> None:
+    """What is not found would not be taken, and be earned once more. Grants from before three days ago may be gone."""
+    of = task(revert_takes_back=True, **fields)
+    completed_at = round(has["completed_at"].timestamp() * 1000)
+    given = done(**{"granted": 1, **has, "completed_at": completed_at})
+
+    def found(**more: Any) -> Any:
+        return take(changes.revert, of, given, key=given.period, **more).change.takes_back
+
+    assert found(grants_kept_since=NOW - 3 * DAY) is takes
+    assert found() is True
+
+
 def test_taking_back_one_of_several_different_values_names_it() -> None:
     of = task(mode="distinct", distinct_by="rival", target=3)
 

@@ -340,6 +340,19 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "No points are delivered: no relay has worked since %(since_at)s.",
         "Grants wait in the database, and nothing is lost. Look at the Celery worker of queue points, and at beat.",
     ),
+    "sweep.fails": (
+        "Old rows of %(table)s cannot be deleted since %(since_at)s.",
+        "%(reason)s. Nothing is lost, and the table grows. It is tried again every ten minutes; the rights that it needs stand in "
+        "docs/operations.md.",
+    ),
+    "sweep.late": (
+        "The sweep of %(table)s has not come to its end since %(began_at)s.",
+        "The table grows. Look at the Celery worker of queue diff, and at beat.",
+    ),
+    "sweep.late/waits": (
+        "The sweep of %(table)s has not come to its end since %(began_at)s.",
+        "It %(reason)s. The table grows. Where that is as it should be, raise the limits in section sweep of the configuration.",
+    ),
     "profiles.down/dead": (
         "The profile system cannot be reached since %(since_at)s.",
         "Older values are used, within their limit; after that what tasks ask of users is unknown, and they are not eligible. "

@@ -288,6 +288,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "积分没有投递：自 %(since_at)s 起没有投递进程在工作。",
         "发放单留在数据库中，没有丢失。请检查 points 队列的 Celery 工作进程和 beat。",
     ),
+    "sweep.fails": (
+        "自%(since_at)s起无法删除 %(table)s 的旧数据行。",
+        "%(reason)s。没有数据丢失，但该表会持续增长。系统每十分钟重试一次；所需权限见 docs/operations.md。",
+    ),
+    "sweep.late": (
+        "%(table)s 的清理自%(began_at)s起尚未完成。",
+        "该表会持续增长。请检查 diff 队列的 Celery 工作进程和 beat。",
+    ),
+    "sweep.late/waits": (
+        "%(table)s 的清理自%(began_at)s起尚未完成。",
+        "当前状态：%(reason)s。该表会持续增长。如果这种负载属于正常情况，请调高配置 sweep 一节中的上限。",
+    ),
     "profiles.down/dead": (
         "档案系统自 %(since_at)s 起无法连接。",
         "在限期内使用较早的值；之后任务所需的用户属性视为未知，用户不符合条件。返回信息：%(reason)s",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from apps.tasks.evaluation import reasons as why
@@ -18,6 +19,9 @@ from apps.tasks.evaluation.periods import PeriodOfTime
 from apps.tasks.evaluation.reasons import Reason
 from apps.tasks.evaluation.standing import POINTS, TOTAL, User
 from workers.protocol import CLAIMED, COMPLETED, MAX_EXCLUDES, MAX_MEMBER, Change, TaskRecord
+
+AHEAD = timedelta(days=1)
+"""More than an event may come before the moment at which it says that it happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,19 @@ def claim(task: LiveTask, user: User, key: str | None = None) -> Step:
     return Step(task, rules, period, change, against)
 
 
-def revert(task: LiveTask, user: User, key: str | None = None, value: int = 1, member: object = None) -> Step:
-    """Takes progress back, in the present period or the one with this key, whether or not the task still runs."""
+def revert(
+    task: LiveTask,
+    user: User,
+    key: str | None = None,
+    value: int = 1,
+    member: object = None,
+    grants_kept_since: datetime | None = None,
+) -> Step:
+    """Takes progress back, in the present period or the one with this key, whether or not the task still runs.
+
+    Grants that were made before `grants_kept_since` may be gone (None: none is). Points are taken back only where all of the record's are
+    surely there: what is not found would not be taken, and would be earned once more. Else the completion stands, as without taking back.
+    """
     rules, period, record = _standing_in(task, user, key)
     mode, text = rules.rules.mode, member_of(member)
     against: tuple[Reason, ...] = ()
@@ -71,9 +86,18 @@ def revert(task: LiveTask, user: User, key: str | None = None, value: int = 1, m
         against = (Reason(why.MEMBER_MISSING, rules.rules.distinct_by),)
     step = {"member": text} if mode == "distinct" else {"value": value}
     points = 0 if record is None else points_to_claim(task, user, rules, period, record)
-    takes_back = task.document.revert_takes_back
+    takes_back = task.document.revert_takes_back and not _may_be_gone(rules, period, record, grants_kept_since)
     change = change_of(task, user, rules, period, record, op="revert", mode=mode, points=points, takes_back=takes_back, **step)
     return Step(task, rules, period, change, against)
+
+
+def _may_be_gone(rules: RulesInUse, period: PeriodOfTime, record: TaskRecord | None, kept_since: datetime | None) -> bool:
+    """Whether some of what the record has given was made before that moment, as far as the record and its period tell."""
+    if kept_since is None or record is None or not record.granted:
+        return False
+    if rules.rules.kind != "tiers" and record.completed_at is not None:
+        return record.completed_at < kept_since.timestamp() * 1000  # given then, or at the claim that followed
+    return period.starts_at is None or period.starts_at - AHEAD < kept_since
 
 
 def progress(decision: Decision, user: User, value: int, member: str) -> Change:

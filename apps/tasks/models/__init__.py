@@ -7,7 +7,7 @@ from apps.tasks.models.drafts import Draft, DraftItem, ListContents
 from apps.tasks.models.keys import ApiKey, ChangeCounter
 from apps.tasks.models.live import Task, TaskCondition, TaskPrerequisite, TaskText, validate_time_zone
 from apps.tasks.models.operators import OperatorSettings
-from apps.tasks.models.points import PointsDrain, PointsProvider, PointsReconciliation
+from apps.tasks.models.points import PointsDrain, PointsProvider, PointsReconciliation, SweptTask
 from apps.tasks.models.records import AuditEntry, Revision
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "PointsProvider",
     "PointsReconciliation",
     "Revision",
+    "SweptTask",
     "Task",
     "TaskCondition",
     "TaskPrerequisite",

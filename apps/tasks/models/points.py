@@ -84,3 +84,14 @@ class PointsReconciliation(models.Model):
 
     class Meta:
         default_permissions = ()
+
+
+class SweptTask(models.Model):
+    """A task whose grants are swept: it did not take points back then. It may later, but not those of grants that may be gone."""
+
+    task = models.PositiveIntegerField(primary_key=True)
+    gone_before = models.DateField()
+    """Grants that were made before this day may be gone; committed before the first of them is deleted."""
+
+    class Meta:
+        default_permissions = ()

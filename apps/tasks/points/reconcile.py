@@ -11,8 +11,10 @@ from apps.tasks.points.client import PointsClient, PointsUnreadable
 from apps.tasks.points.comparing import CONFIRMED, FEW, GIVEN_UP, ON_THE_WAY, Between, OurGrant, OurSums, Sums, may_agree, narrow
 from apps.tasks.points.rows import cursor_of_userdata
 from apps.tasks.points.states import OPEN, State
+from apps.tasks.points.sweep import gone_before
 from tasksys_site.configuration import ConfigurationError, Points
 
+NOT_KEPT = "grants from before {day} are not kept (points.keep_days)"
 NO_URL = "no points system is configured (points.url)"
 
 
@@ -27,6 +29,8 @@ def reconcile(settings: Points, day: date, within_s: float = 600.0) -> PointsRec
 
     The points system may be slow: after `within_s` no further part is asked for, and the row says that there may be more.
     """
+    if (swept := gone_before()) is not None and day < swept:
+        return _not_any_more(day, swept)
     until = clock.monotonic() + within_s
     between = interval_of(day)
     ours = our_sums(between)
@@ -55,6 +59,16 @@ def reconcile(settings: Points, day: date, within_s: float = 600.0) -> PointsRec
                 client.close()
     row.save()
     return row
+
+
+def _not_any_more(day: date, swept: date) -> PointsReconciliation:
+    """Grants of that day may be gone: what was found when they were there stands."""
+    found = PointsReconciliation.objects.filter(day=day).first()
+    if found is None:
+        now = datetime.now(timezone.utc)
+        why = NOT_KEPT.format(day=swept)
+        found = PointsReconciliation.objects.create(day=day, at=now, outcome=PointsReconciliation.NOT_COMPARED, error=why)
+    return found
 
 
 def _compare(client: PointsClient, row: PointsReconciliation, ours: OurSums, between: Between, until: float) -> None:

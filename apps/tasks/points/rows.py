@@ -1,8 +1,9 @@
 """All SQL on `grant_outbox`, seen from the relay: what is due, claiming, settling. The figures and lists of the pages are in `figures`.
 
-The DBSvr inserts rows in a write's own transaction; nobody here inserts or deletes. A change is an UPDATE by primary key on the condition
-that the row is still as it was seen, so of two relays one wins. Rows are found by (state, due_ms), never by "greater than the last one": a
-row whose transaction commits late is found like any other. Moments are the database's, so that relays on hosts with other clocks agree.
+The DBSvr inserts rows in a write's own transaction; nobody here inserts or deletes (`sweep` deletes old ones). A change is an UPDATE by
+primary key on the condition that the row is still as it was seen, so of two relays one wins. Rows are found by (state, due_ms), never by
+"greater than the last one": a row whose transaction commits late is found like any other. Moments are the database's, so that relays on
+hosts with other clocks agree.
 """
 
 from __future__ import annotations

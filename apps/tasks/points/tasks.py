@@ -13,10 +13,12 @@ from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError
 
+from apps.dbsvr.sweeps.tasks import sweep
 from apps.tasks.points import figures, provider
 from apps.tasks.points.reconcile import reconcile
 from apps.tasks.points.relay import Relay
-from tasksys_site.celery import DELETE_OLD_DRAINS, DELIVER_POINTS, RECONCILE_POINTS
+from apps.tasks.points.sweep import Grants
+from tasksys_site.celery import DELETE_OLD_DRAINS, DELIVER_POINTS, RECONCILE_POINTS, SWEEP_GRANTS
 from tasksys_site.configuration import ConfigurationError
 
 log = logging.getLogger(__name__)
@@ -76,3 +78,10 @@ def reconcile_days(day: str = "") -> None:
 @shared_task(name=DELETE_OLD_DRAINS, ignore_result=True)
 def delete_old_drains() -> None:
     figures.delete_old_drains(datetime.now(timezone.utc))
+
+
+@shared_task(name=SWEEP_GRANTS, ignore_result=True)
+def sweep_grants() -> None:
+    """On the queue of the other sweep: it may take its time, and keeps no delivery waiting."""
+    if sweep(Grants(settings.CONFIGURATION.points.keep_days)):
+        sweep_grants.apply_async(expires=60)

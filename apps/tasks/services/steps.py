@@ -18,7 +18,7 @@ from apps.tasks.evaluation.standing import Quotas, User
 from apps.tasks.live_bundle import live
 from apps.tasks.profiles import forget_profile, profile_of, user_with_profile
 from apps.tasks.quotas import quotas
-from apps.tasks.selectors import event_is_known
+from apps.tasks.selectors import event_is_known, grants_kept_since
 from apps.tasks.services.errors import EventUsedOtherwise, NotEligible
 from apps.tasks.services.outcomes import reasons_of, rules_of
 from apps.tasks.services.reading import task_named
@@ -69,8 +69,13 @@ def revert_progress(
     member: object = None,
     period: str | None = None,
 ) -> Taken:
-    """Take progress back, in the period of `at` or the one with this key; what was granted only if the task says so."""
-    return _take(uid, code, event_id, at, attributes, lambda task, user: changes.revert(task, user, period, value, member))
+    """Take progress back, in the period of `at` or the one with this key; what was granted only if the task says so, and it is kept."""
+
+    def make(task: LiveTask, user: User) -> Step:
+        kept_since = grants_kept_since(task.number) if task.document.revert_takes_back else None
+        return changes.revert(task, user, period, value, member, kept_since)
+
+    return _take(uid, code, event_id, at, attributes, make)
 
 
 def forget_user(uid: int, event_id: str) -> WriteAnswer:

@@ -16,6 +16,8 @@ from typing import TypeVar
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from apps.dbsvr.sweeps import events
+from apps.dbsvr.sweeps.horizon import Horizon
 from apps.tasks.evaluation.bundle import Bundle
 from apps.tasks.live_bundle import LiveBundle, live_bundle
 from apps.tasks.services.errors import BadMoment
@@ -23,6 +25,9 @@ from workers.protocol import OldRules
 
 FUTURE_TOLERATED = timedelta(minutes=5)
 """Clocks of other machines are a little ahead of ours; more than this is a mistake."""
+SURELY_KNOWN = timedelta(days=1)
+"""Event ids that are younger are never deleted: of most events nothing needs to be asked."""
+EVENTS = Horizon(events.NAME)
 
 Written = TypeVar("Written")
 
@@ -50,7 +55,7 @@ def decide_by_newest(write: Callable[[Bundle], Written], until: float, bundles: 
 
 
 def refuse_bad_moment(moment: datetime, now: datetime) -> None:
-    """Raises BadMoment."""
+    """Raises BadMoment: a moment ahead, or one of which it is not sure any more whether the event was here before. DatabaseError."""
     if moment > now + FUTURE_TOLERATED:
         raise BadMoment(
             _("The moment “at” lies more than %(minutes)d minutes in the future.") % {"minutes": FUTURE_TOLERATED.seconds // 60}
@@ -59,6 +64,9 @@ def refuse_bad_moment(moment: datetime, now: datetime) -> None:
         raise BadMoment(
             _("The moment “at” is more than %(days)d days ago; event ids are not kept longer.") % {"days": settings.EVENT_RETENTION_DAYS}
         )
+    # The settings of this process are not all: what another has deleted by its own cannot be known here any more.
+    if moment < now - SURELY_KNOWN and (known_since := EVENTS.kept_since()) is not None and moment < known_since:
+        raise BadMoment(_("The moment “at” is before %(day)s; event ids of that time are not kept any more.") % {"day": known_since.date()})
 
 
 def new_event_id() -> str:

@@ -26,8 +26,10 @@ from apps.dbsvr.console.diff.forms import StartForm
 from apps.dbsvr.console.diff.frame import MOST_CHOSEN, chosen, may_repair, page, replicas, require_repair
 from apps.dbsvr.console.diff.present import RunRow, Stretches, difference_rows, run_row, schedule_rows, sentence
 from apps.dbsvr.console.diff.replicas import replica_rows
+from apps.dbsvr.console.sweep_rows import sweep_rows
 from apps.dbsvr.diff import service
 from apps.dbsvr.diff.models import Difference, DiffRun
+from apps.dbsvr.sweeps.models import Sweep
 
 RUNS_A_PAGE = 25
 DIFFERENCES_A_PAGE = 50
@@ -55,7 +57,14 @@ def _runs_page(request: HttpRequest, form: StartForm | None = None, status: int 
     refusal = ""
     if form is None and may_repair(request):
         form, refusal = _start_form()
-    context = {**_runs(request), "form": form, "form_refusal": refusal, "replicas": replica_rows(), "schedule": _schedule()}
+    context = {
+        **_runs(request),
+        "form": form,
+        "form_refusal": refusal,
+        "replicas": replica_rows(),
+        "sweeps": sweep_rows(Sweep.objects.order_by("table")),
+        "schedule": _schedule(),
+    }
     return page(request, "console/diff/runs.html", context, status)
 
 
