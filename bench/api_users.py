@@ -21,6 +21,7 @@ django.setup()
 
 from apps.cachesync.task_interface import task_interface  # noqa: E402
 from apps.tasks.api import answers  # noqa: E402
+from apps.tasks.api.task_answers import encode_tasks  # noqa: E402
 from apps.tasks.config.documents import TYPES, Attribute, EventType, Feed, Period, Task, Text, key_of  # noqa: E402
 from apps.tasks.keys import create_api_key  # noqa: E402
 from apps.tasks.live_bundle import live  # noqa: E402
@@ -66,7 +67,7 @@ def main() -> None:
             if place % EVERY_OTHER
         ]
         snapshot = interface.finish(uid, "bench", changes).snapshot
-    payload = answers.answer(answers.user_tasks(snapshot, decided, False, "en")).content
+    payload = answers.answer(answers.user_tasks(snapshot), [encode_tasks(decided, False, "en")]).content
     Path(os.environ[PAYLOAD_VARIABLE]).write_bytes(payload)
     Path(sys.argv[1]).write_text(json.dumps({"key": key, "attributes": queries, "task": bundle.by_code["task-0"].number}))
 

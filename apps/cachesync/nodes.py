@@ -33,6 +33,8 @@ GOOD_TRIES = 3
 """Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
 MAX_CONNECTIONS = 512
 """For each process: more than it has threads."""
+MOST_WORDS = 100
+"""Of one command: an answer of so many copies comes well within the time of one call."""
 FORGOTTEN_FOR_MS = 30_000
 """So long nothing that was on its way may be kept of the profile of a user who was erased."""
 
@@ -119,7 +121,7 @@ class CacheNode:
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
-        copies = self._try(lambda connection: connection.mget([keys(uid)[0] for uid in uids]))
+        copies = self._say_many("MGET", [keys(uid)[0] for uid in uids])
         return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
 
     def get_with_profile(self, uid: int) -> tuple[Snapshot | None, bytes | None]:
@@ -130,7 +132,7 @@ class CacheNode:
 
     def profiles(self, uids: Sequence[int]) -> list[bytes | None]:
         """What is kept of each user's profile."""
-        return [_profile(each) for each in self._try(lambda connection: connection.mget([keys(uid)[2] for uid in uids]))]
+        return [_profile(each) for each in self._say_many("MGET", [keys(uid)[2] for uid in uids])]
 
     def put_profiles(self, profiles: Mapping[int, bytes], ttl_ms: int) -> None:
         """Of a user who was erased a moment ago none is kept."""
@@ -242,6 +244,13 @@ class CacheNode:
             raise self._unavailable(answer) from answer
         self.breaker.note_success()
         return answer
+
+    def _say_many(self, command: str, words: Sequence[str]) -> list[Any]:
+        """One command of many words in parts: each part has the whole time, and the server does something else between them."""
+        answers: list[Any] = []
+        for first in range(0, len(words), MOST_WORDS):
+            answers += self._say(command, *words[first : first + MOST_WORDS])
+        return answers
 
     def _run_many(self, script: str, calls: Sequence[tuple[int, Sequence[str | bytes | int]]]) -> list[Any]:
         if len(calls) == 1:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.cachesync.nodes import CacheNode, NodeUnavailable, Stale
+from apps.cachesync.nodes import MOST_WORDS, CacheNode, NodeUnavailable, Stale
 from apps.cachesync.scripts import keys
 from apps.cachesync.task_interface import TaskInterface
 from deploy.local.private_stack import PrivateStack
@@ -58,6 +58,18 @@ def test_a_miss_leaves_a_token_and_its_fill_is_stored(node: CacheNode, uid: int)
     assert node.get(uid) is None
     assert fill(node, uid, 5) == "stored"
     assert version_on(node, uid) == 5
+
+
+def test_copies_and_profiles_of_many_users_come_in_their_order_with_a_gap_for_each_who_has_none(node: CacheNode) -> None:
+    many = [next(_uids) for _user in range(2 * MOST_WORDS + 1)]
+    those_with_a_copy = many[::2]
+    assert node.leave_tokens(those_with_a_copy, "t", TTL_MS) == [True] * len(those_with_a_copy)
+    node.fill_many("t", [snapshot_of(uid, 5) for uid in those_with_a_copy])
+    node.put_profiles({uid: b"%d" % uid for uid in those_with_a_copy}, TTL_MS)
+
+    assert [None if copy is None else copy.uid for copy in node.get_many(many)] == [None if n % 2 else uid for n, uid in enumerate(many)]
+    assert node.profiles(many) == [None if n % 2 else b"%d" % uid for n, uid in enumerate(many)]
+    assert node.get_many([]) == node.profiles([]) == []
 
 
 def test_only_one_reader_fills_while_the_others_read_through(node: CacheNode, uid: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 
 import msgspec
 import pytest
@@ -16,7 +16,7 @@ from apps.tasks.evaluation.conditions import lacking
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.evaluator import Profile, evaluate
 from apps.tasks.evaluation.standing import User
-from tests.unit.evaluating import DAY, NOW, decisions, record, snapshot
+from tests.unit.evaluating import DAY, NOW, bundle, decisions, record, snapshot, task, where
 from tests.unit.many_tasks import BUNDLE, HOUR, MOMENTS, attributes, records, rich_bundle
 from workers.protocol import TaskRecord
 
@@ -50,6 +50,23 @@ def test_the_table_of_conditions_finds_unmet_what_lacks_a_row(values: dict[str, 
     assert {it.code: user.meets_conditions(it) for it in BUNDLE.tasks} == {
         it.code: not lacking(it.groups, user.values) for it in BUNDLE.tasks
     }
+
+
+def test_true_is_no_number_and_one_no_boolean_whoever_comes_first() -> None:
+    rows = task("of-one", conditions=((where("level", "=", 1),),)), task("of-true", conditions=((where("vip", "=", True),),))
+    for order in ([1, True], [True, 1]):
+        live = bundle(*rows)
+        for value in order:
+            found = decisions(live, level=value, vip=value)
+            assert found["of-one"].status == ("unavailable" if value is True else "available")
+            assert found["of-true"].status == ("available" if value is True else "unavailable")
+
+
+def test_a_list_or_an_object_meets_no_row() -> None:
+    live = bundle(task("either", conditions=((where("level", "!=", 5),),)))
+    for value in ([1], {"level": 7}, [1]):
+        assert decisions(live, level=value)["either"].status == "unavailable"
+    assert decisions(live, level=7)["either"].status == "available"
 
 
 def test_values_that_do_not_repeat_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +117,18 @@ def test_who_has_done_as_much_shares_the_decision() -> None:
 
     assert first is second
     assert decisions(live, record(1, "once", 1, state="completed", completed_at=5))["once"].completed_at == 5
+
+
+def test_who_has_completed_a_task_is_decided_as_he_would_be_alone_whoever_came_before() -> None:
+    live, profile = rich_bundle(), Profile(42, {"level": 30, "region": "eu", "zone": "Asia/Tokyo"})
+    for begun in anew(live, profile, [], NOW):
+        said = product(["in_progress", "completed", "claimed"], [1, 5, 9], [0, 1], [1, 2], [(1, None), (2, 3), (2, None)])
+        for state, progress, granted, revision, (completed_at, claimed_at) in said:
+            moments = {"completed_at": completed_at, "claimed_at": claimed_at}
+            of = record(begun.task.number, begun.period.key, progress, state, granted=granted, revision=revision, **moments)
+            place = live.places[begun.task.number]
+            found = evaluate(live, profile, snapshot(of), NOW, {})[place]
+            assert bare(found) == decide(begun.task, User(live, profile, snapshot(of), NOW, {}))
 
 
 def test_a_stretch_ends_where_a_window_or_period_begins_or_ends() -> None:

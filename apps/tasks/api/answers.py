@@ -5,14 +5,14 @@ A uid of 2^53 or more is written as a string: JavaScript and many JSON readers w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 from django.http import HttpResponse
 
 from apps.tasks.api.event_answers import uid_in_json
-from apps.tasks.api.task_answers import ExplainedTask, explained_task, tasks_answer
-from apps.tasks.evaluation.decisions import Decision
+from apps.tasks.api.task_answers import HOLE, NUL, ExplainedTask, Pieces, explained_task
 from apps.tasks.evaluation.explanation import Explanation
 from workers.protocol import Snapshot, WriteAnswer
 
@@ -46,20 +46,26 @@ class ForgottenUser(msgspec.Struct, frozen=True):
 _encode = msgspec.json.Encoder().encode
 
 
-def answer(value: msgspec.Struct) -> HttpResponse:
-    """Never to be stored on the way: the next answer may differ."""
-    return HttpResponse(_encode(value), content_type="application/json", headers={"Cache-Control": "no-store"})
+def answer(value: msgspec.Struct, fillings: Sequence[Pieces] = ()) -> HttpResponse:
+    """Never to be stored on the way: the next answer may differ. `fillings`: what belongs into each HOLE of the value, in order."""
+    content = _encode(value)
+    if fillings:
+        content = _fill(content, fillings)
+    return HttpResponse(content, content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def user_tasks(snapshot: Snapshot, decisions: list[Decision], with_values: bool, language: str) -> UserTasks:
-    """`language`: that of tasks' texts."""
-    return UserTasks(
-        uid=uid_in_json(snapshot.uid),
-        generation=snapshot.generation,
-        version=snapshot.version,
-        points=snapshot.points,
-        tasks=tasks_answer(decisions, with_values, language),
-    )
+def _fill(around: bytes, fillings: Sequence[Pieces]) -> bytes:
+    first, *following = around.split(NUL)
+    pieces = [first]
+    for filling, after in zip(fillings, following, strict=True):
+        pieces += filling
+        pieces.append(after)
+    return b"".join(pieces)
+
+
+def user_tasks(snapshot: Snapshot) -> UserTasks:
+    """With a HOLE for his tasks."""
+    return UserTasks(uid_in_json(snapshot.uid), snapshot.generation, snapshot.version, snapshot.points, HOLE)
 
 
 def explained_user(snapshot: Snapshot, explanations: list[Explanation], at: datetime, revision: int, draft: int | None) -> ExplainedUser:

@@ -12,7 +12,8 @@ from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.event_answers import BatchAnswer, ItemAnswer, problem_answer
 from apps.tasks.api.languages import speak
 from apps.tasks.api.problems import Problem
-from apps.tasks.api.views import choose_wanted
+from apps.tasks.api.task_answers import Pieces
+from apps.tasks.api.views import encode_wanted
 from apps.tasks.evaluation.events import Event
 from apps.tasks.scopes import READ, WRITE
 from apps.tasks.services.batches import record_events
@@ -127,17 +128,18 @@ class UsersBatchView(ApiView):
                 uids[place] = reading.read_uid(str(item.uid), "#/uid")
             except Problem as problem:
                 found[place] = problem_answer(problem, place, is_write=False)
-        decided = decisions_of_users([(uid, body.items[place].attributes) for place, uid in uids.items()])
+        outcomes = decisions_of_users([(uid, body.items[place].attributes) for place, uid in uids.items()])
         if language is not None:
             speak(request, language)
-        for place, outcome in zip(uids, decided, strict=True):
+        tasks: list[Pieces] = []
+        for place, outcome in zip(uids, outcomes, strict=True):
             if isinstance(outcome, DBSvrError):
                 found[place] = problem_answer(outcome, place, is_write=False)
                 continue
-            snapshot, decisions = outcome
-            shown = choose_wanted(decisions, wanted)
-            found[place] = ItemAnswer(result=answers.user_tasks(snapshot, shown, with_values, request.LANGUAGE_CODE))
-        return answers.answer(BatchAnswer([each for each in found if each is not None]))
+            snapshot, decided = outcome
+            tasks.append(encode_wanted(decided, wanted, with_values, request.LANGUAGE_CODE))
+            found[place] = ItemAnswer(result=answers.user_tasks(snapshot))
+        return answers.answer(BatchAnswer([each for each in found if each is not None]), tasks)
 
 
 def _read_telling(item: bodies.EventItem) -> Telling:

@@ -33,7 +33,8 @@ class ShortWay:
             return self._pages(environ, start_response)
         response = self._entrance(WSGIRequest(environ))
         start_response(_STATUS_LINES[response.status_code], list(response.headers.items()))
-        return () if environ["REQUEST_METHOD"] == "HEAD" else (response.content,)
+        # A list: the server then sends it whole, at once, instead of asking for piece after piece.
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.content]
 
 
 def _never(request: object) -> Any:

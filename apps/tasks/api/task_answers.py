@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,8 +16,10 @@ from apps.tasks.config.documents import Task, Text
 from apps.tasks.evaluation.bundle import LiveTask
 from apps.tasks.evaluation.decisions import Decision
 from apps.tasks.evaluation.eligibility import CapsLeft
+from apps.tasks.evaluation.evaluator import Decided
 from apps.tasks.evaluation.explanation import Check, Explanation
 from apps.tasks.evaluation.reasons import Reason
+from workers.protocol import TaskRecord
 
 
 class ReasonAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -125,41 +128,81 @@ def _text_in(language: str, task: Task) -> Text:
 
 Form: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 """What stands before the progress, between it and the moment of completion, between that and the moment of claiming, and after it."""
-HOLE: Any = msgspec.Raw(b"\0")
-"""No JSON has a bare NUL in it."""
+NUL = b"\0"
+HOLE: Any = msgspec.Raw(NUL)
+"""Where something else belongs: no JSON has a bare NUL in it."""
+Pieces: TypeAlias = list[bytes]
+"""JSON that waits for all the rest of its answer: then everything is put together once."""
 
 _encode = msgspec.json.Encoder().encode
 
 
-def tasks_answer(decisions: Iterable[Decision], with_values: bool, language: str) -> msgspec.Raw:
-    """The list of them, each one object of both parts. `language`: that of texts.
+def encode_tasks(decisions: Iterable[Decision], with_values: bool, language: str) -> Pieces:
+    """The list of them, each one object of both parts. `language`: that of texts."""
+    return _as_list([_task(decision, with_values, language) for decision in decisions])
 
-    What is the same for many users is encoded once: a decision that they share, for as long as it is shared; of another the text around
-    what is each user's own (a Form), kept with the task as long as its revision lives. It is all put together at the end, in one go.
-    """
-    pieces: list[bytes] = []
-    add = pieces.append
-    for decision in decisions:
+
+def encode_shown_tasks(decided: Decided, with_values: bool, language: str) -> Pieces:
+    """The same of all that are shown, by weight: what everybody shares as it was encoded once, and the user's own in its places."""
+    tasks = _shared_tasks(decided, language).copy()
+    ranks = decided.bundle.ranks
+    for place, decision in decided.own.items():
         known = decision.answers
-        if known is not None:
-            whole = known.get(language)
-            if whole is None:
-                whole = known[language] = _whole(decision, with_values, language)
-            add(whole)
-        elif has_form(decision):
-            before, between, between_moments, after = _form(decision, language)
-            add(before)
-            add(b"%d" % decision.progress)
-            add(between)
-            add(_encoded_moment(decision.completed_at))
-            add(between_moments)
-            add(_encoded_moment(decision.claimed_at))
-            add(after)
+        if known is not None and language in known:  # most are, and what is shared is never unavailable
+            tasks[ranks[place]] = known[language][0]
         else:
-            add(_whole(decision, with_values, language))
-        add(b",")
-    pieces[-1:] = [b"]"]
-    return msgspec.Raw(b"".join([b"[", *pieces]))
+            tasks[ranks[place]] = _task(decision, with_values, language) if decision.is_shown else b""
+    for place, (decision, record) in decided.done.items():
+        tasks[ranks[place]] = _done_task(decision, record, language)
+    return _as_list(tasks)
+
+
+def _as_list(tasks: list[bytes]) -> Pieces:
+    """Of tasks that begin with a comma each, or are nothing."""
+    for place, first in enumerate(tasks):
+        if first:
+            tasks[place] = b"[" + first[1:]
+            tasks.append(b"]")
+            return tasks
+    return [b"[]"]
+
+
+def _shared_tasks(decided: Decided, language: str) -> list[bytes]:
+    """By weight; nothing in the place of a task that is decided for each user."""
+    answers, shared = decided.stretch.answers, decided.stretch.shared
+    tasks = answers.get(language)
+    if tasks is None:
+        found = [shared[place] for place in decided.bundle.by_weight]
+        tasks = answers[language] = [b"" if decision is None else _task(decision, False, language) for decision in found]
+    return tasks
+
+
+def _task(decision: Decision, with_values: bool, language: str) -> bytes:
+    """What is the same for many users is encoded once: a decision that they share, for as long as it is shared; of another the text around
+    what is each user's own (a Form), kept with the task as long as its revision lives."""
+    known = decision.answers
+    if known is not None:
+        whole = known.get(language)
+        if whole is None:
+            whole = known[language] = (_whole(decision, with_values, language),)
+        return whole[0]
+    if has_form(decision):
+        before, between, between_moments, after = _form(decision, language)
+        completed_at, claimed_at = _encoded_moment(decision.completed_at), _encoded_moment(decision.claimed_at)
+        return b"%b%d%b%b%b%b%b" % (before, decision.progress, between, completed_at, between_moments, claimed_at, after)
+    return _whole(decision, with_values, language)
+
+
+def _done_task(decision: Decision, record: TaskRecord, language: str) -> bytes:
+    """The same of a decision that is shared but for its moments: kept with it is the text around them."""
+    known = decision.answers
+    assert known is not None
+    form = known.get(language)
+    if form is None:
+        standing = msgspec.structs.replace(_standing(decision, False), completed_at=HOLE, claimed_at=HOLE)
+        form = known[language] = tuple(_with_words(decision.task, standing, language).split(NUL))
+    before, between, after = form
+    return b"".join((before, _encoded_moment(record.completed_at), between, _encoded_moment(record.claimed_at), after))
 
 
 def has_form(decision: Decision) -> bool:
@@ -180,7 +223,7 @@ def _form(decision: Decision, language: str) -> Form:
     form = words.get(key)
     if form is None:
         standing = msgspec.structs.replace(_standing(decision, False), progress=HOLE, completed_at=HOLE, claimed_at=HOLE)
-        before, between, between_moments, after = (_encoded_words(decision.task, language) + _encode(standing)[1:]).split(b"\0")
+        before, between, between_moments, after = _with_words(decision.task, standing, language).split(NUL)
         if len(words) >= MOST_WORDS:  # periods come and go, and every zone has its own
             words.clear()
         form = words[key] = (before, between, between_moments, after)
@@ -188,7 +231,11 @@ def _form(decision: Decision, language: str) -> Form:
 
 
 def _whole(decision: Decision, with_values: bool, language: str) -> bytes:
-    return _encoded_words(decision.task, language) + _encode(_standing(decision, with_values))[1:]
+    return _with_words(decision.task, _standing(decision, with_values), language)
+
+
+def _with_words(task: LiveTask, standing: TaskStanding, language: str) -> bytes:
+    return _encoded_words(task, language) + _encode(standing)[1:]
 
 
 def _standing(decision: Decision, with_values: bool) -> TaskStanding:
@@ -220,7 +267,7 @@ def _encoded_words(task: LiveTask, language: str) -> bytes:
 
 
 def _words(task: LiveTask, language: str) -> bytes:
-    """Without the closing brace: the standing follows."""
+    """After a comma, and without the closing brace: the standing follows."""
     document, text = task.document, _text_in(language, task.document)
     words = TaskWords(
         code=task.code,
@@ -235,7 +282,7 @@ def _words(task: LiveTask, language: str) -> bytes:
         starts_at=document.starts_at,
         ends_at=document.ends_at,
     )
-    return _encode(words)[:-1] + b","
+    return b",%b," % _encode(words)[:-1]
 
 
 def reason_answer(reason: Reason, with_values: bool = True) -> ReasonAnswer:
@@ -275,5 +322,6 @@ def _moment(ms: int | None) -> datetime | None:
     return None if ms is None else datetime.fromtimestamp(ms / 1000, timezone.utc)
 
 
+@lru_cache(maxsize=4096)  # one event completes several tasks of a user, and he is asked for more than once
 def _encoded_moment(ms: int | None) -> bytes:
     return b"null" if ms is None else _encode(_moment(ms))

@@ -14,9 +14,10 @@ from apps.tasks.api import answers, bodies, descriptions, event_descriptions, re
 from apps.tasks.api.endpoint import ApiRequest, ApiView
 from apps.tasks.api.languages import speak
 from apps.tasks.api.problems import Problem, answer_error
+from apps.tasks.api.task_answers import Pieces, encode_shown_tasks, encode_tasks
 from apps.tasks.evaluation.bundle import BadBundle, Bundle
-from apps.tasks.evaluation.decisions import Decision
-from apps.tasks.evaluation.reasons import CLAIMABLE, UNAVAILABLE
+from apps.tasks.evaluation.evaluator import Decided
+from apps.tasks.evaluation.reasons import CLAIMABLE
 from apps.tasks.live_bundle import live
 from apps.tasks.models import Draft
 from apps.tasks.models.drafts import OPEN_STATES
@@ -41,18 +42,19 @@ class UserTasksView(ApiView):
         wanted = reading.read_states(query)
         language = reading.read_language(query)
         with_values = reading.read_reasons(query)
-        snapshot, decisions = decisions_of_user(user, reading.read_attributes(query))
+        snapshot, decided = decisions_of_user(user, reading.read_attributes(query))
         if language is not None:
             speak(request, language)
-        return answers.answer(answers.user_tasks(snapshot, choose_wanted(decisions, wanted), with_values, request.LANGUAGE_CODE))
+        return answers.answer(answers.user_tasks(snapshot), [encode_wanted(decided, wanted, with_values, request.LANGUAGE_CODE)])
 
 
-def choose_wanted(decisions: list[Decision], states: frozenset[str] | None) -> list[Decision]:
-    """Those asked for; without that, all but the unavailable. A reward of an earlier period is claimable too."""
+def encode_wanted(decided: Decided, states: frozenset[str] | None, with_values: bool, language: str) -> Pieces:
+    """The tasks asked for; without that, all that are shown. A reward of an earlier period is claimable too."""
     if states is None:
-        return [decision for decision in decisions if decision.status != UNAVAILABLE or decision.still_claimable]
+        return encode_shown_tasks(decided, with_values, language)
     with_claimable = CLAIMABLE in states
-    return [it for it in decisions if it.status in states or (with_claimable and it.still_claimable)]
+    wanted = [it for it in decided.by_weight() if it.status in states or (with_claimable and it.still_claimable)]
+    return encode_tasks(wanted, with_values, language)
 
 
 class PromptsView(ApiView):
@@ -67,7 +69,7 @@ class PromptsView(ApiView):
         snapshot, decisions = prompts_of_user(user, reading.read_attributes(query), limit)
         if language is not None:
             speak(request, language)
-        return answers.answer(answers.user_tasks(snapshot, decisions, False, request.LANGUAGE_CODE))
+        return answers.answer(answers.user_tasks(snapshot), [encode_tasks(decisions, False, request.LANGUAGE_CODE)])
 
 
 class ExplainView(ApiView):

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from apps.tasks.config.documents import Attribute, ValueType
 from apps.tasks.config.values import parse_date, parse_version
@@ -30,15 +31,14 @@ class NotOfType(ValueError):
     """The value is not one of its attribute's type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A user as the profile system and the caller describe him, as JSON holds it.
 
     `from_caller` names what the caller passed, `outdated` what is older than it should be, because the profile system does not answer.
     """
 
     uid: int
-    attributes: Mapping[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, object] = msgspec.field(default_factory=dict)
     from_caller: frozenset[str] = frozenset()
     outdated: frozenset[str] = frozenset()
 
@@ -96,7 +96,7 @@ class Registry:
     def __init__(self, attributes: Mapping[str, Attribute], asked: Iterable[str] = ()) -> None:
         """Raises NotOfType for a default that is not of its attribute's type."""
         self.attributes = attributes
-        self._readers = [(name, READERS[each.type]) for name, each in attributes.items()]
+        self._readers = {name: READERS[each.type] for name, each in attributes.items()}
         self._nothing_given: Values = dict.fromkeys(asked)
         for name, each in attributes.items():
             self._nothing_given[name] = None if each.default is None else READERS[each.type](each.default)
@@ -106,14 +106,19 @@ class Registry:
         values = dict(self._nothing_given)
         if not given:
             return values
-        for name, reader in self._readers:
-            value = given.get(name)
-            if value is not None:
-                try:
-                    values[name] = reader(value)
-                except NotOfType:
-                    values[name] = None
+        for name in self._readers:
+            values[name] = self.read_one(name, given)
         return values
+
+    def read_one(self, name: str, given: Mapping[str, object]) -> Known | None:
+        """Of one that nobody has registered, None."""
+        value, reader = given.get(name), self._readers.get(name)
+        if value is None or reader is None:
+            return self._nothing_given.get(name)
+        try:
+            return reader(value)
+        except NotOfType:
+            return None
 
     def why_unknown(self, name: str, given: Mapping[str, object]) -> WhyUnknown:
         """Asked of an attribute whose value is None."""

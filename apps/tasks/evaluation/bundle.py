@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -92,6 +92,10 @@ class LiveTask:
     """What the API has encoded of it and is the same for many users. The evaluator does not look at it."""
 
 
+Alike: TypeAlias = TaskRecord | tuple[int, str, str, int, int]
+"""What many users have in common: a record, or of a completed one all but its revision and its moments."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
     """One revision, ready to be evaluated. Tasks are in the order of their codes."""
@@ -105,6 +109,8 @@ class Bundle:
     """In `tasks`, by number."""
     by_weight: tuple[int, ...]
     """Places in `tasks`: what weighs most first, else by code."""
+    ranks: tuple[int, ...]
+    """By place in `tasks`: the place in `by_weight`."""
     registry: Registry
     lists: Mapping[str, Members]
     groups: Mapping[str, tuple[LiveTask, ...]]
@@ -130,7 +136,7 @@ class Bundle:
     """How many tasks have them there now."""
     stretches: dict[str, Any] = field(default_factory=dict)
     """What `stretches` keeps: by the user's zone, what is decided for everybody until the next moment at which something changes."""
-    alike: dict[TaskRecord, Any] = field(default_factory=dict)
+    alike: dict[Alike, Any] = field(default_factory=dict)
     """And the decisions on records that many users have."""
 
 
@@ -149,13 +155,15 @@ def load_bundle(data: bytes) -> Bundle:
         members = {name: Members(each.uids) for name, each in document.lists.items()}
     except OverflowError as error:
         raise BadBundle("a list holds what is no uid") from error
-    slots, table = _Slots(), Table()
-    tasks, left_out = [], {}
+    slots, table = _Slots(), Table(registry)
+    tasks: list[LiveTask] = []
+    left_out: dict[str, str] = {}
     for each in document.tasks:
         try:
             tasks.append(_compile(each, registry, events, document.lists, slots, table))
         except ValueError as error:  # UnknownZone, BadCondition, BadTask among them
             left_out[each.code] = str(error)
+    by_weight = tuple(sorted(range(len(tasks)), key=lambda place: -tasks[place].document.weight))
     return Bundle(
         revision=document.revision,
         published_at=document.published_at,
@@ -163,7 +171,8 @@ def load_bundle(data: bytes) -> Bundle:
         by_code={task.code: task for task in tasks},
         by_number={task.number: task for task in tasks if task.number},
         places={task.number: place for place, task in enumerate(tasks) if task.number},
-        by_weight=tuple(sorted(range(len(tasks)), key=lambda place: -tasks[place].document.weight)),
+        by_weight=by_weight,
+        ranks=tuple(sorted(range(len(tasks)), key=by_weight.__getitem__)),
         registry=registry,
         lists=members,
         groups=_grouped(tasks, lambda task: task.document.exclusive_group),

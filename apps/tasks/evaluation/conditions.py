@@ -10,7 +10,7 @@ only says whether something is): there are far fewer attributes than rows, and u
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -74,11 +74,13 @@ Check: TypeAlias = Callable[[Known], bool]
 class Table:
     """The groups of many tasks by attribute: which of them a value of it leaves unmet, as the bits of one number.
 
-    What was found for a value is kept, of MOST_VALUES for each attribute. Values that are equal meet the same rows.
+    What was found for a value is kept as JSON holds the value, MOST_VALUES of each attribute: most users cost a look-up for each, and
+    nothing is read. Values that are equal are read as equals and meet the same rows, but for true and 1.
     """
 
-    def __init__(self) -> None:
-        self._columns: dict[str, tuple[dict[Known | None, int], list[tuple[Check, int]]]] = {}
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._columns: dict[str, tuple[dict[object, int], list[tuple[Check, int]]]] = {}
         self._tasks: list[int] = []
         self._groups = 0
         self._lacking: dict[int, tuple[int, ...]] = {0: ()}
@@ -95,14 +97,20 @@ class Table:
         self._tasks.append(bits)
         return bits
 
-    def unmet(self, values: Values) -> int:
-        """The bits of all groups in which a row is not met."""
+    def unmet(self, given: Mapping[str, object]) -> int:
+        """The bits of all groups in which a row is not met. `given`: what is said of a user, as JSON holds it."""
         unmet = 0
         for attribute, (known, checks) in self._columns.items():
-            value = values[attribute]
-            bits = known.get(value)
+            value = given.get(attribute)
+            if value is True or value is False:
+                value = (value,)  # JSON has no tuples
+            try:
+                bits = known.get(value)
+            except TypeError:  # a list or an object is of no type, and neither is this
+                value = ()
+                bits = known.get(value)
             if bits is None:
-                bits = _unmet_by(value, checks)
+                bits = _unmet_by(self._registry.read_one(attribute, given), checks)
                 if len(known) >= MOST_VALUES:
                     known.clear()
                 known[value] = bits

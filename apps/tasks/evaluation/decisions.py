@@ -52,8 +52,13 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     still_claimable: tuple[StillClaimable, ...]
     streak: StreakStanding | None
     caps_left: CapsLeft | None
-    answers: dict[str, bytes] | None = None
+    answers: dict[str, tuple[bytes, ...]] | None = None
     """Of a decision that many users share: what the API has encoded of it, by language. The evaluator does not look at it."""
+
+    @property
+    def is_shown(self) -> bool:
+        """To who asks for no states: he can do something about it, or has. A reward of an earlier period waits as well."""
+        return self.status != why.UNAVAILABLE or bool(self.still_claimable)
 
     @property
     def target(self) -> int:

@@ -7,34 +7,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from apps.tasks.evaluation.attributes import Profile
 from apps.tasks.evaluation.bundle import Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide
 from apps.tasks.evaluation.explanation import Explanation, explain_task
 from apps.tasks.evaluation.standing import Quotas, User
-from apps.tasks.evaluation.stretches import decide_begun, stretch_of
+from apps.tasks.evaluation.stretches import Done, Stretch, decide_begun, stretch_of
 from workers.protocol import Snapshot
 
-__all__ = ["Decision", "Explanation", "Profile", "evaluate", "evaluate_task", "explain"]
+__all__ = ["Decided", "Decision", "Explanation", "Profile", "decide_all", "evaluate", "evaluate_task", "explain"]
+
+
+class Decided(NamedTuple):
+    """What one user may do: what is decided for everybody, but for the tasks at the places of `own` and `done`."""
+
+    bundle: Bundle
+    stretch: Stretch
+    own: dict[int, Decision]
+    done: dict[int, Done]
+
+    def by_code(self) -> list[Decision]:
+        decisions: list[Any] = list(self.stretch.shared)
+        for place, decision in self.own.items():
+            decisions[place] = decision
+        for place, (decision, record) in self.done.items():
+            moments = {"completed_at": record.completed_at, "claimed_at": record.claimed_at}
+            decisions[place] = msgspec.structs.replace(decision, answers=None, **moments)
+        return decisions
+
+    def by_weight(self) -> list[Decision]:
+        """What weighs most first, else by code."""
+        decisions = self.by_code()
+        return [decisions[place] for place in self.bundle.by_weight]
+
+
+def decide_all(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> Decided:
+    """On each task. `quotas`: what all users have used of caps; without it nothing is said of them."""
+    user = User(bundle, profile, snapshot, now, quotas)
+    stretch = stretch_of(user)
+    own = {place: decide(bundle.tasks[place], user) for place in {*stretch.asked, *bundle.conditions.lacking(user.unmet)}}
+    return Decided(bundle, stretch, own, decide_begun(user, stretch, own))
 
 
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:
-    """One decision per task, in the order of the codes. `quotas`: what all users have used of caps; without it nothing is said of them."""
-    user = User(bundle, profile, snapshot, now, quotas)
-    stretch, tasks, places = stretch_of(user), bundle.tasks, bundle.places
-    decisions: list[Any] = list(stretch.shared)
-    lacking = bundle.conditions.lacking(user.unmet)
-    for place in lacking:
-        decisions[place] = None
-    for number, record in user.only_records().items():
-        place = places.get(number, -1)  # of a task that is not published any more
-        if place >= 0 and decisions[place] is not None:
-            decisions[place] = decide_begun(tasks[place], user, decisions[place], record)
-    for place in {*stretch.asked, *lacking}:
-        decisions[place] = decide(tasks[place], user)
-    return decisions
+    """The same as a list: one decision per task, in the order of the codes."""
+    return decide_all(bundle, profile, snapshot, now, quotas).by_code()
 
 
 def evaluate_task(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from apps.tasks.evaluation.attributes import Profile
+from apps.tasks.evaluation.attributes import Profile, Values
 from apps.tasks.evaluation.bundle import Bundle, LiveTask, RulesInUse, clock_in
 from apps.tasks.evaluation.periods import Clock, PeriodOfTime, UnknownZone
 from apps.tasks.evaluation.release import bucket_of
@@ -34,17 +34,18 @@ class User:
         "_by_task",
         "_clocks",
         "_members",
+        "_only_records",
         "_periods",
         "_periods_without_record",
         "_records",
         "_unmet",
+        "_values",
         "bundle",
         "now",
         "profile",
         "quotas",
         "snapshot",
         "uid",
-        "values",
     )
 
     def __init__(self, bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None) -> None:
@@ -54,14 +55,23 @@ class User:
         self.snapshot = snapshot
         self.now = now
         self.quotas = quotas
-        self.values = bundle.registry.read(profile.attributes)
+        self._values: Values | None = None
         self._records: dict[tuple[int, str], TaskRecord] | None = None
+        self._only_records: dict[int, TaskRecord | None] | None = None
         self._by_task: dict[int, list[TaskRecord]] | None = None
         self._periods: list[PeriodOfTime | None] | None = None
         self._periods_without_record: dict[int, PeriodOfTime] = {}
         self._clocks: dict[int, Clock] = {}
         self._members: dict[str, bool] = {}
         self._unmet: int | None = None
+
+    @property
+    def values(self) -> Values:
+        """What is known of him, of every attribute."""
+        values = self._values
+        if values is None:
+            values = self._values = self.bundle.registry.read(self.profile.attributes)
+        return values
 
     def without_records(self) -> User:
         """One at the same moment and in the same zone who has done nothing, and meets every condition."""
@@ -114,7 +124,8 @@ class User:
     @property
     def zone(self) -> str:
         """The user's own; empty when it is not known."""
-        zone = self.values.get(ZONE_ATTRIBUTE) or self.profile.attributes.get(ZONE_ATTRIBUTE)
+        given = self.profile.attributes
+        zone = self.bundle.registry.read_one(ZONE_ATTRIBUTE, given) or given.get(ZONE_ATTRIBUTE)
         return zone if isinstance(zone, str) else ""
 
     @property
@@ -126,18 +137,33 @@ class User:
         return records
 
     def records_of(self, number: int) -> list[TaskRecord]:
+        only = self.only_records
+        if number not in only:
+            return []
+        record = only[number]
+        return [record] if record is not None else self._several(number)
+
+    def _several(self, number: int) -> list[TaskRecord]:
         by_task = self._by_task
         if by_task is None:
             by_task = self._by_task = {}
             for record in self.snapshot.tasks:
                 by_task.setdefault(record.task, []).append(record)
-        return by_task.get(number, [])
+        return by_task[number]
 
+    @property
     def only_records(self) -> dict[int, TaskRecord | None]:
         """By task, of every task that he has records of; None where he has several."""
-        only: dict[int, TaskRecord | None] = {}
-        for record in self.snapshot.tasks:
-            only[record.task] = None if record.task in only else record
+        only = self._only_records
+        if only is None:
+            records = self.snapshot.tasks
+            only = self._only_records = {record.task: record for record in records}
+            if len(only) < len(records):
+                seen: set[int] = set()
+                for record in records:
+                    if record.task in seen:
+                        only[record.task] = None
+                    seen.add(record.task)
         return only
 
     def is_on(self, name: str) -> bool:
@@ -152,7 +178,7 @@ class User:
         """The bits of all groups of conditions that he does not meet."""
         unmet = self._unmet
         if unmet is None:
-            unmet = self._unmet = self.bundle.conditions.unmet(self.values)
+            unmet = self._unmet = self.bundle.conditions.unmet(self.profile.attributes)
         return unmet
 
     def meets_conditions(self, task: LiveTask) -> bool:

@@ -5,7 +5,8 @@ of it: the decision is the same one for all such users, in one time zone. So it 
 period or a window of any task begins or ends: within it, no decision of a user without records changes.
 
 So is the decision on a task of which he has one record, in the present period, when it says no more than a small progress: "2 of 3" is the
-same for many. Such a decision hangs on the record alone, and holds as long as the revision does.
+same for many. Such a decision hangs on the record alone, and holds as long as the revision does: nothing is too late to be claimed in the
+period in which it was completed. "Completed" is the same for many too, but for its moments.
 
 Pure. The bundle holds what was found: one decision for each task, MOST_KEPT for tasks whose periods are in users' zones (or one zone's,
 however many those are), and MOST_ALIKE on records.
@@ -15,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from apps.tasks.evaluation.bundle import LiveTask
+from apps.tasks.evaluation.bundle import Alike, Bundle, LiveTask
 from apps.tasks.evaluation.decisions import Decision, decide, decide_by, decide_unhindered
 from apps.tasks.evaluation.periods import is_zone
 from apps.tasks.evaluation.reasons import AVAILABLE
@@ -31,6 +32,9 @@ MOST_ALIKE = 4_096
 SMALL_PROGRESS = 100
 """Above it hardly two users have the same."""
 
+Done: TypeAlias = tuple[Decision, TaskRecord]
+"""A decision that is shared but for its moments, and the record that has them."""
+
 
 class Stretch(NamedTuple):
     """It holds from `since` on and before `until`; None: without end."""
@@ -41,6 +45,8 @@ class Stretch(NamedTuple):
     """Of each task the decision for who meets its conditions and has no record of it; None: it is another for each user."""
     asked: tuple[int, ...]
     """The places of those."""
+    answers: dict[str, list[bytes]]
+    """What the API has encoded of the shared decisions, by language. The evaluator does not look at it."""
 
     def holds(self, at: datetime) -> bool:
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
@@ -61,27 +67,57 @@ def stretch_of(user: User) -> Stretch:
     return stretch
 
 
-def decide_begun(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
-    """On a task that would be the shared decision, if he had no records of it. `only`: his one record of it; None: he has several."""
-    record = only
-    if record is None and not task.looks_back:
-        record = user.records.get((task.number, shared.period.key))
-        if record is None:
-            return shared
-    if record is None or record.period != shared.period.key:
-        return decide_unhindered(task, user) if task.looks_back else shared
-    alike = user.bundle.alike
-    decision = alike.get(record)
-    if decision is None:
-        if task.kept:
-            decision = decide_unhindered(task, user)
+def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> dict[int, Done]:
+    """Adds to `own` the decisions on all tasks that he has records of, but for those in it; those on completed ones are given back."""
+    done: dict[int, Done] = {}
+    places, tasks, alike, shared_by_place = user.bundle.places, user.bundle.tasks, user.bundle.alike, stretch.shared
+    for number, record in user.only_records.items():
+        place = places.get(number, -1)  # of a task that is not published any more
+        if place < 0 or place in own:
+            continue
+        shared = shared_by_place[place]
+        assert shared is not None  # else it is in `own`
+        if record is None or record.period != shared.period.key:
+            own[place] = _decide_by_several(tasks[place], user, shared, record)
+        elif record.completed_at is None:
+            own[place] = alike.get(record) or _decide_by_one(tasks[place], user, shared, record)
+        elif tasks[place].kept:  # which rules hold hangs on when it was begun
+            own[place] = _decide_by_one(tasks[place], user, shared, record)
         else:
-            decision = decide_by(task, user, task.in_use, shared.period, record, ())
-        if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
-            if len(alike) >= MOST_ALIKE:
-                alike.clear()
-            decision = alike[record] = msgspec.structs.replace(decision, answers={})
+            beside_moments = (number, record.period, record.state, record.progress, record.granted)
+            decision = alike.get(beside_moments)
+            if decision is None:
+                decision = _decide_by_one(tasks[place], user, shared, record)
+                decision = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
+                _keep(user.bundle, beside_moments, decision)
+            done[place] = (decision, record)
+    return done
+
+
+def _decide_by_several(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
+    """`only`: his one record of the task, of another period; None: he has several."""
+    if task.looks_back:
+        return decide_unhindered(task, user)
+    record = user.records.get((task.number, shared.period.key)) if only is None else None
+    return shared if record is None else user.bundle.alike.get(record) or _decide_by_one(task, user, shared, record)
+
+
+def _decide_by_one(task: LiveTask, user: User, shared: Decision, record: TaskRecord) -> Decision:
+    """By a record of the present period: kept for all who have the same, where it says little."""
+    if task.kept:
+        decision = decide_unhindered(task, user)
+    else:
+        decision = decide_by(task, user, task.in_use, shared.period, record, ())
+    if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
+        decision = msgspec.structs.replace(decision, answers={})
+        _keep(user.bundle, record, decision)
     return decision
+
+
+def _keep(bundle: Bundle, what: Alike, decision: Decision) -> None:
+    if len(bundle.alike) >= MOST_ALIKE:
+        bundle.alike.clear()
+    bundle.alike[what] = decision
 
 
 def _find(like: User, other: Stretch | None) -> Stretch:
@@ -97,6 +133,7 @@ def _find(like: User, other: Stretch | None) -> Stretch:
         min((at for at in changes if at > like.now), default=None),
         shared,
         tuple(place for place, decision in enumerate(shared) if decision is None),
+        {},
     )
 
 
