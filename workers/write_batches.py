@@ -274,7 +274,7 @@ class WriteBatches:
         try:
             transaction.finish(self._quota_patience_s)
         except QuotasLocked:
-            self._quota_patience_s = 0.0
+            self._quota_patience_s = 0
             raise
         if transaction.has_quotas:
             self._quota_patience_s = QUOTA_PATIENCE_S
