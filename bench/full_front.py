@@ -11,7 +11,8 @@ from typing import Any
 
 from workers import compiled
 
-compiled.use()  # as its process does, before any other module of theirs is imported
+if __name__ == "__main__":
+    compiled.use()  # as its process does, before any other module of theirs is imported
 
 from tasksys_site.configuration import load
 from workers import front
