@@ -11,8 +11,7 @@ from typing import Any
 
 from workers import compiled
 
-if __name__ == "__main__":
-    compiled.use()  # as its process does, before any other module of theirs is imported
+compiled.use()  # as its process does, before any other module of theirs is imported
 
 from tasksys_site.configuration import load
 from workers import front
