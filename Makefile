@@ -62,7 +62,7 @@ format: setup-test ## format and sort imports
 
 requirements: ## compile requirements/*.in anew (needs pip-tools)
 	@for name in base dev; do \
-		CUSTOM_COMPILE_COMMAND="make requirements" pip-compile -q --strip-extras --allow-unsafe -o requirements/$$name.txt requirements/$$name.in && \
+		CUSTOM_COMPILE_COMMAND="make requirements" pip-compile -q --strip-extras -o requirements/$$name.txt requirements/$$name.in && \
 		sed -i '/^--/d' requirements/$$name.txt || exit 1; done  # where packages come from is each machine's own affair
 
 vendor: ## refresh static/vendor from npm (the only target that needs it)

@@ -128,8 +128,6 @@ for file in $(requirements_of_purpose); do
     fi
 done
 
-.venv/bin/python -m workers.compiled
-
 if ! has redis-server && ! [ -e .venv/bin/redis-server ]; then
     ln -s "$(command -v redis-check-rdb)" .venv/bin/redis-server
 fi

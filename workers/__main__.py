@@ -5,11 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from workers import compiled
-
-if __name__ == "__main__":
-    compiled.use()  # before any other module of theirs is imported
-
 from tasksys_site.configuration import Configuration, ConfigurationError, load
 from workers.process import Exit, StopFlag, start_log
 

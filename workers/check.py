@@ -6,14 +6,12 @@ Prints the configuration that is in force, then one line for each finding. Exit 
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 from urllib.parse import urlsplit
 
 from tasksys_site.configuration import Configuration, ConfigurationError, Databases, Instance, configuration_file, read_secret
-from workers import compiled
 from workers.database import (
     Connection,
     DatabaseGone,
@@ -43,7 +41,7 @@ def check(configuration: Configuration, out: TextIO) -> int:
     print(f"Configuration ({file if file.is_file() else 'no file, the defaults'} and the environment):", file=out)
     for line in _lines("", configuration.model_dump(mode="json")):
         print(f"  {line}", file=out)
-    findings = [_compiled(), *_kernel(), *_databases(configuration), *_instances(configuration), *_points(configuration)]
+    findings = [*_kernel(), *_databases(configuration), *_instances(configuration), *_points(configuration)]
     print("Findings:", file=out)
     for finding in findings:
         print(f"  {'well ' if finding.is_well else 'FAULT'}  {finding.sentence}", file=out)
@@ -58,12 +56,6 @@ def _lines(prefix: str, value: object) -> Iterator[str]:
             yield from _lines(f"{prefix}.{key}" if prefix else str(key), inner)
     else:
         yield f"{prefix} = {value!r}"
-
-
-def _compiled() -> Finding:
-    """A DBSvr runs without them as well."""
-    state = "compiled" if compiled.are_used() else f"run from source, a fifth slower; `{sys.executable} -m workers.compiled` compiles them"
-    return Finding(True, f"hot modules of the DBSvr: {state}")
 
 
 def _kernel() -> Iterator[Finding]:

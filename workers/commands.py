@@ -87,7 +87,7 @@ class Commands:
 
     def obey(self, client: Client, words: Words, now: float) -> None:
         """Raises BadArgument and its like; the connection turns them into error replies."""
-        command = COMMANDS.get(words[0]) or COMMANDS.get(words[0].upper())
+        command = self._COMMANDS.get(words[0]) or self._COMMANDS.get(words[0].upper())
         if not client.is_authenticated and words[0].upper() not in BEFORE_AUTH:
             raise NotAuthenticated()
         if command is None:
@@ -292,32 +292,31 @@ class Commands:
         client.pending.append(b"+OK\r\n")
         client.leave()
 
-
-COMMANDS: dict[bytes, Command] = {
-    b"TASK.GET": Commands._get,
-    b"TASK.MGET": Commands._mget,
-    b"TASK.FINISH": Commands._finish,
-    b"TASK.CLEAR": Commands._clear,
-    b"TASK.REPAIR": Commands._repair,
-    b"TASK.STATS": Commands._stats,
-    b"TASK.EXPLAIN": Commands._explain,
-    b"TASK.CONFIG": Commands._task_config,
-    b"TASK.PURGES": Commands._purges,
-    b"TASK.PEER": Commands._peer,
-    b"TASK.MIRROR": Commands._mirror,
-    b"TASK.GIVE": Commands._give,
-    b"TASK.GIVEN": Commands._given,
-    b"TASK.REBUILT": Commands._rebuilt,
-    b"TASK.HOLD": Commands._hold,
-    b"TASK.RELEASE": Commands._release,
-    b"PING": Commands._ping,
-    b"ECHO": Commands._echo,
-    b"HELLO": Commands._hello,
-    b"AUTH": Commands._authenticate,
-    b"CLIENT": Commands._client,
-    b"CONFIG": Commands._config,
-    b"INFO": Commands._info,
-    b"COMMAND": Commands._command,
-    b"SELECT": Commands._select,
-    b"QUIT": Commands._quit,
-}
+    _COMMANDS: dict[bytes, Command] = {
+        b"TASK.GET": _get,
+        b"TASK.MGET": _mget,
+        b"TASK.FINISH": _finish,
+        b"TASK.CLEAR": _clear,
+        b"TASK.REPAIR": _repair,
+        b"TASK.STATS": _stats,
+        b"TASK.EXPLAIN": _explain,
+        b"TASK.CONFIG": _task_config,
+        b"TASK.PURGES": _purges,
+        b"TASK.PEER": _peer,
+        b"TASK.MIRROR": _mirror,
+        b"TASK.GIVE": _give,
+        b"TASK.GIVEN": _given,
+        b"TASK.REBUILT": _rebuilt,
+        b"TASK.HOLD": _hold,
+        b"TASK.RELEASE": _release,
+        b"PING": _ping,
+        b"ECHO": _echo,
+        b"HELLO": _hello,
+        b"AUTH": _authenticate,
+        b"CLIENT": _client,
+        b"CONFIG": _config,
+        b"INFO": _info,
+        b"COMMAND": _command,
+        b"SELECT": _select,
+        b"QUIT": _quit,
+    }

@@ -29,6 +29,8 @@ SHOWN_KEPT = 4_096
 class Latencies(Histogram):
     """A histogram that also knows what was added within the last one to two windows of WINDOW_S."""
 
+    __slots__ = ("_earlier", "_latest", "_turned_at")
+
     def __init__(self) -> None:
         super().__init__(BOUNDS_MS)
         self._earlier = self._latest = self.counts.copy()

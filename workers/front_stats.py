@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from workers import compiled
 from workers.dispatch import Dispatch
 from workers.lease_clock import boottime
 from workers.lost_writes import LostWrites
@@ -29,7 +28,6 @@ def stats(dispatch: Dispatch, connections: int, now: float) -> dict[str, Any]:
         "run_id": dispatch.run_id,
         "now": time.time(),
         "started_at": dispatch.started_at,
-        "compiled": compiled.are_used(),
         "generation": dispatch.servers.generation,
         "base": dispatch.servers.base or None,
         "tick": master.tick,

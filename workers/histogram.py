@@ -20,6 +20,8 @@ class HistogramJson(TypedDict):
 
 
 class Histogram:
+    __slots__ = ("bounds", "counts", "sum")
+
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)

@@ -430,8 +430,8 @@ def parse_changes(text: bytes) -> list[Change]:
         changes = decode_changes(text)
     except msgspec.MsgspecError as error:
         raise BadArgument(f"changes: {error}") from error
-    except RecursionError:
-        raise BadArgument("changes: nested too deeply") from None
+    except RecursionError as error:
+        raise BadArgument("changes: nested too deeply") from error
     if not 1 <= len(changes) <= MAX_CHANGES:
         raise BadArgument(f"changes must be 1 to {MAX_CHANGES}, not {len(changes)}")
     for position, change in enumerate(changes):

@@ -24,6 +24,8 @@ class QuotasNeeded(Exception):
 class Counting:
     """`used`: of each quota that the event's changes name; None when they are not at hand."""
 
+    __slots__ = ("_counted", "_used")
+
     def __init__(self, used: dict[QuotaKey, int] | None) -> None:
         self._used = used
         self._counted: dict[QuotaKey, int] = {}

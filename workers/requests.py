@@ -27,6 +27,8 @@ FINISH, CLEAR, READ = "finish", "clear", "read"
 class Gather:
     """Several reads that are answered together, in order (TASK.MGET)."""
 
+    __slots__ = ("_missing", "_parts", "client", "reply")
+
     def __init__(self, client: Client, size: int) -> None:
         self.client = client
         self.reply: bytes | None = None
@@ -48,6 +50,8 @@ class Gather:
 class Later:
     """An answer to come that is no request by itself. `reply` is set once it is known."""
 
+    __slots__ = ("client", "reply")
+
     def __init__(self, client: Client) -> None:
         self.client = client
         self.reply: bytes | None = None
@@ -55,6 +59,8 @@ class Later:
 
 class Apart:
     """Several reads that travel together and are answered each by itself."""
+
+    __slots__ = ("_answers",)
 
     def __init__(self, answers: Sequence[Later]) -> None:
         self._answers = answers
@@ -70,6 +76,34 @@ class Apart:
 class Request:
     """One write, or the reads of one or more users. `reply` is the RESP answer once there is one; `answered` may come before the request
     is over: a write that has timed out is answered, and still undecided."""
+
+    __slots__ = (
+        "accept_number",
+        "answered",
+        "arrived",
+        "client",
+        "event_id",
+        "expires_at_ms",
+        "followers",
+        "gather",
+        "is_repair",
+        "kind",
+        "lane",
+        "line_moment",
+        "may_have_happened",
+        "node",
+        "payload",
+        "places",
+        "purge_nodes",
+        "reason",
+        "reply",
+        "request_id",
+        "stamp",
+        "ticket_bytes",
+        "trail_mask",
+        "uids",
+        "waits_for_replication",
+    )
 
     def __init__(
         self, request_id: int, kind: str, uids: Sequence[int], client: Client, node: str, arrived: float, expires_at_ms: int

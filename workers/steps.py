@@ -28,6 +28,8 @@ Step: TypeAlias = Callable[["Event", Record, Change], ChangeResult]
 class Event:
     """What one event has given the user so far."""
 
+    __slots__ = ("counted", "given", "grants", "member_bytes", "now_ms", "points", "quotas", "user")
+
     def __init__(self, user: User, now_ms: int, quotas: dict[QuotaKey, int] | None, given: Sequence[Grant] | None) -> None:
         """`given`: earlier grants of the user, but for those that are still in `user.grants`."""
         self.user = user

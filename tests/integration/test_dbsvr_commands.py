@@ -110,7 +110,6 @@ def test_stats_hold_every_documented_key(client: TaskClient) -> None:
     client.get(77_007)
     stats = client.stats()
 
-    assert stats["compiled"], "the set-up compiles the hot modules; see build.log in .venv/compiled"
     assert stats["master"]["state"] == "up"
     assert stats["replicas"]["r1"]["state"] == "serving"
     assert stats["reads"]["total"] == sum(stats["reads"]["by_server"].values())
