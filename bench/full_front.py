@@ -9,10 +9,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from workers import compiled
-
-compiled.use()  # as its process does, before any other module of theirs is imported
-
 from tasksys_site.configuration import load
 from workers import front
 from workers.dispatch import Dispatch
