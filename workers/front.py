@@ -31,7 +31,7 @@ from workers.process import Exit
 from workers.worker_links import WorkerLink
 
 LOOK_AROUND_S = 0.02
-LOOK_AROUND_IDLE_S = 0.05
+LOOK_AROUND_IDLE_S = 0.1
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
 OTHER_FILES = 256

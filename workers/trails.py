@@ -8,7 +8,6 @@ copies anywhere, until every copy of that time has expired (INV 10).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 WHOLE = 1
 """The bit that says: this trail began with a write, so it names every node with a copy."""
@@ -22,13 +21,13 @@ class NodeNumbers:
     def __init__(self) -> None:
         self.names: list[str] = []
         # Most trails are a bit, or a bit and WHOLE, and all those share one object: above 256, every other is an object of its own, of 32
-        # bytes and more. (Any: compiled, an `int` would become one wherever it is kept.)
-        self.bits: dict[str, Any] = {}
-        self.wholes: dict[int, Any] = {0: WHOLE}
+        # bytes and more.
+        self.bits: dict[str, int] = {}
+        self.wholes: dict[int, int] = {0: WHOLE}
 
     def bit(self, name: str) -> int:
         """0 when there are too many of them: then the trail cannot be kept."""
-        known: int | None = self.bits.get(name)
+        known = self.bits.get(name)
         if known is not None:
             return known
         if len(self.names) >= MOST_NODES:
@@ -86,7 +85,7 @@ class Trails:
 
     def note(self, uid: int, node: str, now: float) -> None:
         """This node asks for the user. Call it before the database is read (INV 9)."""
-        bit: int = self._numbers.bits.get(node) or self._numbers.bit(node)
+        bit = self._numbers.bits.get(node) or self._numbers.bit(node)
         if not bit:
             self.lose(now)
             self._young.pop(uid, None)

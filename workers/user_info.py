@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Set
-from typing import Any
 
 NOBODY: Set[int] = frozenset()
 MOST_SPENT = 10_000
@@ -29,9 +28,9 @@ class _Chunk:
         self.rounded = 0
         """The stamp of all of them, once they are old; then `stamps` is empty."""
 
-    def round_up(self, stamps: dict[int, Any], newest: int) -> None:
+    def round_up(self, stamps: dict[int, int], newest: int) -> None:
         """Never down: a replica that shows the larger tick shows the smaller one too."""
-        rounded: Any = max(self.stamps)  # compiled, an `int` would become an object of its own wherever it is kept
+        rounded = max(self.stamps)
         if (rounded - min(self.stamps)) * EXACT_CHUNKS > newest - rounded:
             return
         for uid, stamp in zip(self.uids, self.stamps, strict=True):
