@@ -145,6 +145,7 @@ def test_with_all_nodes_in_the_writers_reach_nothing_stale_is_served_anywhere(st
     assert all(history.reads[node] > 100 for node in NODES), dict(history.reads)
 
 
+@pytest.mark.long
 def test_with_a_node_out_of_the_writers_reach_a_stale_copy_is_served_for_the_grace_and_two_looks_at_most(
     stack: PrivateStack, logic_node: LogicNode
 ) -> None:

@@ -163,6 +163,7 @@ def test_a_worker_that_is_killed_in_the_middle_leaves_a_round_that_the_next_one_
     assert not ended.is_under_way
 
 
+@pytest.mark.long
 def test_a_celery_worker_that_is_killed_in_a_piece_leaves_a_round_that_another_ends(
     stack: PrivateStack, uid: int, swept: Callable[..., Any]
 ) -> None:
