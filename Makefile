@@ -45,7 +45,7 @@ test-unit test-integration test-api test-browser test-fault test-consistency tes
 	@exec $(PYTEST) -m "not long" $(subst test-,tests/,$@)
 
 test-long: setup-test ## what takes longer than make test may
-	@$(PYTEST) tests/unit -n 2 --hypothesis-profile=search
+	@$(PYTEST) tests/unit -m "not long" -n 2 --hypothesis-profile=search
 	@exec $(PYTEST) -m long
 
 bench: setup-test ## speed, beside the machine's own databases in the same run (ONLY=reads: a part; PEER=name=host:port: a MySQL proxy)

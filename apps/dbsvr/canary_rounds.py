@@ -5,13 +5,12 @@ A round's finding is logged before it is written, so that a database that is awa
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Iterator
 
 from django.db import connection
 from django.db.models import Count, Max
 
+from apps.dbsvr.alone import alone
 from apps.dbsvr.canary import Known, Round, run_round
 from apps.dbsvr.canary_rules import CanaryNow
 from apps.dbsvr.db_interface import DbInterface
@@ -34,7 +33,8 @@ def uid_at(configuration: Configuration, now: float) -> int:
 
 def next_round(configuration: Configuration, interface: DbInterface, now: float) -> Round | None:
     """Run one round, log and keep what it found; None when another round is under way."""
-    with _alone(f"{configuration.databases.configuration_schema}.canary") as is_alone:
+    # Two rounds beside each other would accuse each other of writing twice.
+    with alone(f"{configuration.databases.configuration_schema}.canary") as is_alone:
         if not is_alone:
             return None
         uid = uid_at(configuration, now)
@@ -42,19 +42,6 @@ def next_round(configuration: Configuration, interface: DbInterface, now: float)
         report(found)
         write(found, now)
         return found
-
-
-@contextlib.contextmanager
-def _alone(lock: str) -> Iterator[bool]:
-    """Two rounds beside each other would accuse each other of writing twice."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT GET_LOCK(%s, 0)", [lock])
-        is_alone = cursor.fetchone()[0] == 1
-        try:
-            yield is_alone
-        finally:
-            if is_alone:
-                cursor.execute("SELECT RELEASE_LOCK(%s)", [lock])
 
 
 def report(found: Round) -> None:

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple, Protocol
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.utils import timezone
 
+from apps.dbsvr.alone import alone
 from apps.dbsvr.sweeps.models import Sweep
 from apps.dbsvr.sweeps.pace import Pace
 from apps.dbsvr.sweeps.schedule import is_due, may_try
@@ -60,7 +61,7 @@ class Table(Protocol):
 
 def work(table: Table, configuration: Configuration, pace: Pace, slice_s: float = SLICE_S) -> bool:
     """A slice of time of the table's round, or the first slice of a new one if that is due. True when there is more to do."""
-    with _alone(f"{configuration.databases.configuration_schema}.sweep.{table.name}") as is_alone:
+    with alone(f"{configuration.databases.configuration_schema}.sweep.{table.name}") as is_alone:
         if not is_alone:
             return False
         sweep = Sweep.objects.get_or_create(pk=table.name)[0]
@@ -148,16 +149,3 @@ def _then_rest() -> Iterator[None]:
     began = time.monotonic()
     yield
     time.sleep(min(LONGEST_REST_S, time.monotonic() - began))
-
-
-@contextlib.contextmanager
-def _alone(lock: str) -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT GET_LOCK(%s, 0)", [lock])
-        is_alone = cursor.fetchone()[0] == 1
-        try:
-            yield is_alone
-        finally:
-            if is_alone:
-                with contextlib.suppress(DatabaseError):  # gone with its connection then
-                    cursor.execute("SELECT RELEASE_LOCK(%s)", [lock])
