@@ -28,12 +28,21 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 # --- system packages ---------------------------------------------------------------------------------------------------------
 
+is_recent() { has "$1" && "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+can_make_venv() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
+
+has_headers() { "$1" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; }
+
+# Debian's own before what else is in the PATH: it is compiled with profiles, which an interpreter built by hand mostly is not
+# (docs/decisions/0025-which-interpreter.md). One with all that is needed before one that needs packages.
 python_of_system() {
-    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
-        if has "$candidate" && "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-            printf '%s' "$candidate"
-            return 0
-        fi
+    set -- ${PYTHON:-/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11}
+    for candidate; do
+        if is_recent "$candidate" && can_make_venv "$candidate" && has_headers "$candidate"; then printf '%s' "$candidate" && return 0; fi
+    done
+    for candidate; do
+        if is_recent "$candidate"; then printf '%s' "$candidate" && return 0; fi
     done
     return 1
 }
@@ -65,8 +74,8 @@ missing_packages() {
         has pkg-config || echo pkg-config
         pkg-config --exists libmariadb 2>/dev/null || pkg-config --exists mysqlclient 2>/dev/null || echo libmariadb-dev
         if python=$(python_of_system); then
-            "$python" -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
-            "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' || echo python3-dev
+            can_make_venv "$python" || echo python3-venv
+            has_headers "$python" || echo python3-dev
         else
             echo python3 python3-venv python3-dev
         fi
@@ -114,7 +123,7 @@ missing=$(missing_packages | tr '\n' ' ')
 
 if ! venv_works; then
     python=$(python_of_system) || fail "Python 3.11 or newer is needed; PYTHON=… names one"
-    say "Making .venv with $("$python" --version) …"
+    say "Making .venv with $("$python" --version), $(command -v "$python") …"
     rm -rf .venv
     "$python" -m venv .venv
 fi
