@@ -21,6 +21,7 @@ from workers import store
 from workers.database import Connection, NoRoom, TryAgain
 from workers.front_link import FrontGone, local_socket_path
 from workers.hold_rows import HoldLooks
+from workers.known_snapshots import KnownSnapshots
 from workers.lease_clock import boottime
 from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import (
@@ -102,6 +103,7 @@ class _Life:
         self._queues = Queues.open(link.welcome.queue_key)
         self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
         self._holds = HoldLooks(connection)
+        self._known = KnownSnapshots()
         self._payloads: dict[int, Write] = {}
         self._wake_number = 0
         self._said_idle = -1
@@ -255,7 +257,7 @@ class _Life:
         unsure = uids - sure
         snapshots: dict[int, bytes] = {}
         if sure:
-            _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure)
+            _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure, self._known)
         if unsure:
             self._say(self._batches.drain())  # what is open may hold the row of our tick by now
             self._link.flush()
@@ -269,7 +271,7 @@ class _Life:
         """Snapshots of users who are not ours for sure, except of those with a write about to be committed: a replica of another DBSvr may
         show it already. Nobody waits here for another one's lock; a read that met one comes again."""
         try:
-            _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, uids, lock=True)
+            tick, snapshots = store.lock_snapshots(self._batches.free, self._instance, uids)
         except TryAgain:
             if len(uids) == 1:
                 return tick, {}

@@ -14,6 +14,7 @@ from tasksys_site.configuration import Configuration, DBSvr, Replica
 from workers import store
 from workers.database import Connection, replication_health
 from workers.front_link import local_socket_path
+from workers.known_snapshots import KnownSnapshots
 from workers.lives import Place, WorkerProcess, heed_leave
 from workers.messages import Base, GroupAnswer, Idle, Reads, ReplicaHealth, Ticked, Ticket, Wake, message_type
 from workers.probes import Probes
@@ -45,6 +46,7 @@ class _Life:
         self._connection = connection
         self._run_id = link.welcome.run_id
         self._queue = Queues.open(link.welcome.queue_key).query
+        self._known = KnownSnapshots()
         self._generation, self._base = 0, 0
         """The front tells them when this replica has shown a tick that counts."""
         self._tick = 0
@@ -125,7 +127,7 @@ class _Life:
             self._link.hold(Reads(self._generation, self._tick, [], expired, []))
             return True
         uids = {uid for ticket in due for uid in ticket.uids}
-        generation, tick, snapshots = store.read_snapshots(self._connection, self._instance, uids)
+        generation, tick, snapshots = store.read_snapshots(self._connection, self._instance, uids, self._known)
         self._note(generation, tick)
         self._looked_at, self._was_woken = time.monotonic(), False
         answers, handed_back = prove(due, generation, tick, snapshots)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from workers.known_snapshots import Versioned
 from workers.users import STATES, Record, RecordKey, User
 
 _STATE = {str(number).encode(): state.encode() for number, state in enumerate(STATES)}
@@ -17,7 +18,7 @@ _OPEN = b'{"uid":%b,"generation":%b,"version":%b,"points":%b,"tasks":[%b]'
 _TASK = b'{"task":%b,"period":"%b","progress":%b,"state":"%b","completed_at":%b,"claimed_at":%b,"revision":%b%b}'
 
 
-def open_snapshots(rows: Iterable[Sequence[Any]], generation: bytes, uids: Iterable[int]) -> dict[int, bytes]:
+def open_snapshots(rows: Iterable[Sequence[Any]], generation: bytes, uids: Iterable[int]) -> dict[int, Versioned]:
     """All but the closing of each of these users' snapshots; who is in no row is of version 0 and without tasks.
 
     `rows`: two columns that say nothing of users, then uid, version, points, and of one of his tasks its number, period, progress, state
@@ -39,7 +40,7 @@ def open_snapshots(rows: Iterable[Sequence[Any]], generation: bytes, uids: Itera
     for number in uids:
         text = b"%d" % number
         version, points, tasks = users.get(text) or (b"0", b"0", [])
-        snapshots[number] = _OPEN % (text, generation, version, points, b",".join(tasks))
+        snapshots[number] = version, _OPEN % (text, generation, version, points, b",".join(tasks))
     return snapshots
 
 

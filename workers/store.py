@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
 from workers.grants import Grant
+from workers.known_snapshots import KnownSnapshots, Versioned
 from workers.messages import SegmentRow
 from workers.protocol import IN_PROGRESS
 from workers.quotas import QuotaKey
@@ -51,30 +52,85 @@ class AppliedEvent(NamedTuple):
     result: bytes
 
 
-def read_snapshots(connection: Connection, instance: str, uids: Collection[int], lock: bool = False) -> tuple[int, int, dict[int, bytes]]:
-    """Generation, tick and the open snapshots of these users, all of one moment: one statement, one snapshot (INV 5).
-
-    `lock`: TryAgain while a write of one of these users is about to be committed.
+def read_snapshots(
+    connection: Connection, instance: str, uids: Collection[int], known: KnownSnapshots
+) -> tuple[int, int, dict[int, bytes]]:
+    """Generation, tick and the open snapshots of these users, each as it was at that tick or later: a statement that showed the tick, or a
+    later one, has also shown him, or that his version is the known one (INV 5).
 
     (0, 0, {}) where the database has no row of this instance. An unknown user is version 0 without tasks.
     """
+    now = time.monotonic()
+    found = known.find(uids, now)
+    if not known.is_worth_asking(len(found), len(uids)):
+        return _read_and_keep(connection, instance, uids, known, now, found)
+    numbers = ",".join(map(str, found))
+    rows = connection.query(
+        f"SELECT d.generation, d.tick, s.uid, s.version FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers})"
+        f" WHERE d.instance = '{instance}'"
+    )
+    generation, tick = _shown(rows)
+    if generation != known.generation:
+        return _read_and_keep(connection, instance, uids, known, now, {})
+    versions = {row[2]: row[3] for row in rows}
+    snapshots = {uid: snapshot for uid, (version, snapshot) in found.items() if versions.get(b"%d" % uid, b"0") == version}
+    known.note_unchanged(len(snapshots), len(found))
+    if len(snapshots) < len(uids):
+        rest = [uid for uid in uids if uid not in snapshots]
+        later_generation, later_tick, more = _read_and_keep(connection, instance, rest, known, now, {})
+        if later_generation != generation:
+            return _read_and_keep(connection, instance, uids, known, now, {})
+        tick = min(tick, later_tick)
+        snapshots |= more
+    return generation, tick, snapshots
+
+
+def _read_and_keep(
+    connection: Connection,
+    instance: str,
+    uids: Collection[int],
+    known: KnownSnapshots,
+    now: float,
+    found: Mapping[int, Versioned],
+) -> tuple[int, int, dict[int, bytes]]:
+    """All whole. `found`: what was known of them."""
+    generation, tick, snapshots = _read_whole(connection, instance, uids)
+    if found and snapshots:
+        known.note_unchanged(sum(snapshots[uid][0] == version for uid, (version, _) in found.items()), len(found))
+    known.keep(generation, snapshots, now)
+    return generation, tick, _without_versions(snapshots)
+
+
+def lock_snapshots(connection: Connection, instance: str, uids: Collection[int]) -> tuple[int, dict[int, bytes]]:
+    """As `read_snapshots`, tick and snapshots, by locking rows: TryAgain while a write of one of these users is about to be committed."""
+    _, tick, snapshots = _read_whole(connection, instance, uids, " LOCK IN SHARE MODE")
+    return tick, _without_versions(snapshots)
+
+
+def _read_whole(connection: Connection, instance: str, uids: Collection[int], locking: str = "") -> tuple[int, int, dict[int, Versioned]]:
     numbers = ",".join(map(str, uids))
     rows = connection.query(
         "SELECT d.generation, d.tick, s.uid, s.version, s.points,"
         " t.task_id, t.period_key, t.progress, t.state, t.completed_at, t.claimed_at, t.revision, t.granted"
         f" FROM db_info d LEFT JOIN user_state s ON s.uid IN ({numbers}) LEFT JOIN user_task t ON t.uid = s.uid"
-        f" WHERE d.instance = '{instance}'" + (" LOCK IN SHARE MODE" if lock else "")
+        f" WHERE d.instance = '{instance}'{locking}"
     )
-    if not rows:
-        return 0, 0, {}
-    generation, tick = rows[0][0] or b"0", rows[0][1] or b"0"
-    return int(generation), int(tick), open_snapshots(rows, generation, uids)
+    generation, tick = _shown(rows)
+    return generation, tick, open_snapshots(rows, b"%d" % generation, uids) if rows else {}
+
+
+def _without_versions(snapshots: dict[int, Versioned]) -> dict[int, bytes]:
+    return {uid: snapshot for uid, (_, snapshot) in snapshots.items()}
+
+
+def _shown(rows: tuple[tuple[bytes | None, ...], ...]) -> tuple[int, int]:
+    """Generation and tick, with which each row begins; (0, 0) where the instance has no row."""
+    return (int(rows[0][0] or 0), int(rows[0][1] or 0)) if rows else (0, 0)
 
 
 def read_tick(connection: Connection, instance: str) -> tuple[int, int]:
     """(generation, tick) as this database shows them; (0, 0) where it has no row of this instance yet."""
-    rows = connection.query(f"SELECT generation, tick FROM db_info WHERE instance = '{instance}'")
-    return (int(rows[0][0] or 0), int(rows[0][1] or 0)) if rows else (0, 0)
+    return _shown(connection.query(f"SELECT generation, tick FROM db_info WHERE instance = '{instance}'"))
 
 
 def find_instance(connection: Connection, instance: str, lock: bool = False) -> Found | None:

@@ -16,6 +16,7 @@ the same test passes with the intact product.
 | INV 3 leftovers are never executed | `WithoutRunId` | test_invariants: forged leftovers |
 | INV 4 a dropped stamp raises the floor | `WithoutFloor` | test_consistency: the checker |
 | INV 5 the snapshot is the proof | `TrustsTheType` | test_invariants: a replica set back between receive and query |
+| INV 5 what is known is held against its version | `BelievesWhatItKnows` | test_invariants: read, written, read again |
 | INV 5 the bound of types | `OffByOne` (with `TrustsTheType`) | test_invariants: a replica one tick short |
 | INV 6 no wake-up is lost | `ForgetsWakes` (with `SlowToSayIdle`) | test_invariants: how long reads wait |
 | INV 7 ageing | `WithoutAgeing` | test_invariants: a frozen replica worker |
@@ -262,15 +263,29 @@ def shares_begun_queries() -> None:
     intact = store.read_snapshots
     begun: dict[int, tuple[float, bytes]] = {}
 
-    def sharing(connection: Any, instance: str, uids: Any, *rest: Any) -> Any:
+    def sharing(connection: Any, instance: str, uids: Any, known: Any) -> Any:
         now = time.monotonic()
-        generation, tick, snapshots = intact(connection, instance, uids, *rest)
+        generation, tick, snapshots = intact(connection, instance, uids, known)
         for uid, snapshot in snapshots.items():
             if uid not in begun or now - begun[uid][0] > 0.05:
                 begun[uid] = (now, snapshot)
         return generation, tick, {uid: begun[uid][1] for uid in snapshots}
 
     store.read_snapshots = sharing
+
+
+def believes_what_it_knows() -> None:
+    """A snapshot that was read before is answered again at the present tick, whatever version the database shows."""
+    from workers import store
+
+    intact = store.read_snapshots
+
+    def believing(connection: Any, instance: str, uids: Any, known: Any) -> Any:
+        found = known.find(uids, time.monotonic())
+        generation, tick, snapshots = intact(connection, instance, uids, known)
+        return generation, tick, snapshots | {uid: snapshot for uid, (_, snapshot) in found.items()}
+
+    store.read_snapshots = believing
 
 
 def writes_always_first() -> None:
@@ -413,6 +428,7 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (without_epoch, (MASTER_WORKER,)),
     (looks_at_tick, (MASTER_WORKER,)),
     (shares_begun_queries, (MASTER_WORKER,)),
+    (believes_what_it_knows, (MASTER_WORKER, REPLICA_WORKER)),
     (writes_always_first, (MASTER_WORKER,)),
     (withheld_outcomes, (MASTER_WORKER,)),
     (stops_before_writing, (MASTER_WORKER,)),

@@ -174,6 +174,21 @@ def test_inv_5_the_snapshot_is_the_proof_when_a_replica_is_set_back_under_its_wo
         assert (read.answer["version"], read.answer["reason"]) == (1, "handed_back")
 
 
+@pytest.mark.parametrize("broken", intact_or("BelievesWhatItKnows"))
+def test_inv_5_what_a_worker_knows_of_a_user_is_held_against_his_version(make_stack: MakeStack, broken: str) -> None:
+    """A replica's worker has read him, he writes, and the replica has the write."""
+    stack = make_stack(double=broken)
+    client = TaskClient(stack)
+    client.finish(7)
+    eventually(lambda: client.get(7).served_by == "r1")
+    client.get(7)
+
+    client.finish(7)
+    first = eventually(lambda: (read := client.get(7)).served_by == "r1" and read)
+
+    assert (first.version < 2) == bool(broken)
+
+
 @contextlib.contextmanager
 def set_back(replica: MariaDBServer) -> Iterator[Any]:
     """A transaction that makes the replica what it was before anybody had written anything. Committed by the test."""
