@@ -28,10 +28,9 @@ from workers.front_memory import FrontMemory
 from workers.front_stats import stats
 from workers.metrics_port import MetricsPort
 from workers.process import Exit
+from workers.rounds import LOOK_AROUND_S, Rounds
 from workers.worker_links import WorkerLink
 
-LOOK_AROUND_S = 0.02
-LOOK_AROUND_IDLE_S = 0.1
 STOP_WITHIN_S = 0.8
 BACKLOG = 4096
 OTHER_FILES = 256
@@ -46,9 +45,14 @@ def run_front(configuration: Configuration, instance: str, log: logging.Logger) 
 
 async def _serve(configuration: Configuration, name: str, log: logging.Logger) -> Exit:
     loop = asyncio.get_running_loop()
-    stopping = asyncio.Event()
+
+    def look_around(now: float) -> None:
+        dispatch.look_around(now)
+        memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, now)
+
+    rounds = Rounds(look_around, lambda: bool(dispatch.table))
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+        loop.add_signal_handler(number, rounds.stop)
     settings, instance = configuration.dbsvr, configuration.instance(name)
     auth = (instance.auth_user, read_secret(instance.auth_secret_file)) if instance.auth_secret_file else None
     replicas = [replica.name for replica in configuration.databases.replicas]
@@ -76,7 +80,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
-    local = await loop.create_unix_server(lambda: WorkerLink(dispatch, log), str(path))
+    local = await loop.create_unix_server(lambda: WorkerLink(dispatch, log, rounds.ride_along), str(path))
     path.chmod(0o600)
     metrics = _serve_metrics(name, instance, parts[0], dispatch, log)
     try:
@@ -85,11 +89,7 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
         log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
-        while not stopping.is_set():
-            dispatch.look_around(time.monotonic())
-            memory.keep(dispatch.servers, dispatch.pair.ownership.possessed, time.monotonic())
-            # Not a wait for `stopping`: with a time-out, that costs an idle front more than all else together.
-            await asyncio.sleep(LOOK_AROUND_S if dispatch.table else LOOK_AROUND_IDLE_S)
+        await rounds.go()
         server.close()
         commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S

@@ -106,7 +106,7 @@ class FrontLink:
         Raises FrontGone.
         """
         frames, self._ready = self._ready, []
-        wait_ms = int(timeout_s * 1000)
+        wait_ms = timeout_s * 1000  # `poll` rounds up: who is woken before his time waits once more
         if wait_ms > 0:
             self.flush()
         if beside and wait_ms > 0 and not frames:

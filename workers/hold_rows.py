@@ -11,11 +11,12 @@ import time
 from workers.database import Connection, NoRoom, NoSuchTable, StatementRefused, TryAgain
 from workers.messages import Hold, HoldReplica, Holds
 
-LOOK_EVERY_S = 0.4
+LOOK_EVERY_S = 0.38
+"""Not 0.4: a worker that wakes for its beat every 0.1 s should not come a moment too early."""
 
 
 def read_holds(connection: Connection) -> dict[str, Hold]:
-    rows = connection.execute("SELECT replica, reason, held_by, since_ms FROM replica_hold")
+    rows = connection.rows("SELECT replica, reason, held_by, since_ms FROM replica_hold")
     return {name: Hold(reason, held_by, int(since_ms)) for name, reason, held_by, since_ms in rows}
 
 

@@ -75,7 +75,7 @@ class Place:
             endpoint: ("in use", "") if endpoint == self.look.endpoint else (standing.state, _why(standing.last))
             for endpoint, standing in standings.items()
         }
-        self.link.send(Endpoints([(endpoint, *state) for endpoint, state in states.items()], self.role.warn(self.look, self.probes)))
+        self.link.hold(Endpoints([(endpoint, *state) for endpoint, state in states.items()], self.role.warn(self.look, self.probes)))
         better = self.role.better(self.look, self.probes)
         if better is not None:
             raise Moved(better)

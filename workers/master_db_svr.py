@@ -50,7 +50,7 @@ from workers.queues import Queues
 from workers.repairs import Repairs
 from workers.revisions import Revisions
 from workers.roles import MasterRole, known
-from workers.segment_keeper import SegmentKeeper
+from workers.segment_keeper import EARLY, SegmentKeeper
 from workers.traffic import Traffic
 from workers.write_batches import WriteBatches
 from workers.write_transaction import DueWrite
@@ -91,6 +91,7 @@ class _Life:
         """`second`: on which the next transaction is made while one is being committed. `traffic` outlives this life."""
         self._traffic = traffic
         self._settings = configuration.dbsvr
+        self._beat_s = self._settings.beat_ms / 1000
         self._databases = configuration.databases
         self._instance = instance
         self._stop = stop
@@ -142,34 +143,25 @@ class _Life:
         self._last_commit_at = time.monotonic()
         wait_s = 0.0
         while not self._stop:
-            self._hear(wait_s)
+            was_asked = self._hear(wait_s)
             wait_s = 0.0
+            self._beat_and_look_if_due(may_be_early=not was_asked)
             self._place.look_around()
-            if boottime() >= self._keeper.next_look_at:
-                self._say(self._batches.drain())
-                self._link.flush()
-                self._link.hold(self._keeper.look())
-            if self._revisions.is_due(time.monotonic()):
-                self._say(self._batches.drain())
-                self._link.flush()
-                self._link.hold(self._revisions.look())
-            if self._holds.is_due(time.monotonic()):
-                self._say(self._batches.drain())
-                if (holds := self._holds.look()) is not None:
-                    self._link.send(holds)
             if self._step():
                 continue
             if self._said_idle != self._wake_number and self._batches.room:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
-            beat_at = self._last_commit_at + self._settings.beat_ms / 1000 if self._batches.is_idle else float("inf")
+            beat_at = self._last_commit_at + self._beat_s if self._batches.is_idle else float("inf")
             next_at = min(beat_at, self._batches.next_try_at)
             wait_s = max(0.001, min(next_at - time.monotonic(), self._keeper.next_look_at - boottime()))
         self._say(self._batches.drain())
         self._link.flush()
 
-    def _hear(self, timeout_s: float) -> None:
-        for frame in self._link.receive(timeout_s, beside=self._batches.filenos()):
+    def _hear(self, timeout_s: float) -> bool:
+        """True when the front has said something."""
+        frames = self._link.receive(timeout_s, beside=self._batches.filenos())
+        for frame in frames:
             if isinstance(frame, Write):
                 self._payloads[frame.request_id] = frame
             elif isinstance(frame, Wake):
@@ -189,11 +181,34 @@ class _Life:
                 self._keeper.obey(frame)
             else:
                 heed_leave(frame)
+        return bool(frames)
+
+    def _beat_and_look_if_due(self, may_be_early: bool) -> None:
+        """What time itself asks for: a beat, and looks at what others have written. Together, and the front hears of all in one wake-up.
+
+        Early only when nobody has asked for anything, who would wait for it.
+        """
+        now, idle = time.monotonic(), self._batches.is_idle
+        # What is under way brings a tick, too.
+        is_beat_due = idle and now - self._last_commit_at >= self._beat_s * (1 - EARLY if may_be_early else 1)
+        beat = is_beat_due or self._batches.is_traffic_due
+        segments, revisions, holds = self._keeper.is_due(boottime(), may_be_early), self._revisions.is_due(now), self._holds.is_due(now)
+        if not (beat or segments or revisions or holds):
+            return
+        self._say(self._batches.drain())
+        self._link.flush()
+        if beat:
+            self._beat()
+        if segments:
+            self._link.hold(self._keeper.look())
+        if revisions:
+            self._link.hold(self._revisions.look())
+        if holds and (seen := self._holds.look()) is not None:
+            self._link.hold(seen)
 
     def _step(self) -> bool:
         """Do what comes first; False when there was nothing to do."""
         self._say(self._batches.go_on())
-        self._beat_if_due()
         wrote = self._write(self._queues.finish.drain(self._run_id, 0, self._batches.room))
         starving = time.monotonic() - self._last_read_at >= min(READ_PATIENCE_S, self._settings.age_limit_ms / 1000)
         if wrote and not starving and not self._clear_turn:
@@ -212,14 +227,8 @@ class _Life:
             return False  # the front will say it again
         return self._write(queues.clear.drain(self._run_id, 0, self._batches.room))
 
-    def _beat_if_due(self) -> None:
-        # What is under way brings a tick, too.
-        is_beat_due = self._batches.is_idle and time.monotonic() - self._last_commit_at >= self._settings.beat_ms / 1000
-        if not is_beat_due and not self._batches.is_traffic_due:
-            return
-        self._say(self._batches.drain())
+    def _beat(self) -> None:
         self._last_commit_at = time.monotonic()
-        self._link.flush()
         try:
             tick = self._batches.beat()
         except NoRoom as error:
@@ -230,7 +239,7 @@ class _Life:
         if not self._beats:
             self._log.info("the beat is back tick=%d", tick)
         self._beats = True
-        self._link.send(Ticked(self._batches.generation, tick))
+        self._link.hold(Ticked(self._batches.generation, tick))
 
     # -- reads
 

@@ -13,7 +13,8 @@ from workers.database import Connection, NoRoom, StatementRefused, TryAgain
 from workers.messages import Frame, RevisionSeen, RevisionTaken
 from workers.protocol import MAX_BODY_BYTES
 
-LOOK_EVERY_S = 0.2
+LOOK_EVERY_S = 0.18
+"""Not 0.2: a worker that wakes for its beat every 0.1 s should not come a moment too early."""
 LOOK_AGAIN_S = 1.0
 """After a look that failed."""
 

@@ -7,6 +7,7 @@ the worker.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 
 from tasksys_site.configuration import DBSvr
@@ -17,6 +18,8 @@ from workers.messages import GiveSegment, MayPossess, SegmentRow, Segments, Take
 from workers.ownership import Ownership
 
 LOOKS_A_LEASE = 10
+EARLY = 0.1
+"""By this part of its interval a look, or a beat, may come early, to share a wake-up that is there anyway and costs more than either."""
 
 
 class SegmentKeeper:
@@ -38,13 +41,16 @@ class SegmentKeeper:
         self._log = log
         self._ready_at: dict[tuple[str, int], float] = {}
         """When the lease of a segment's former owner has run out for sure: (segment, epoch) -> CLOCK_BOOTTIME."""
-        self._next_look_at = 0.0
+        self._next_look_at, self._look_from = 0.0, 0.0
         segment_rows.fill(connection, settings.segment_list, settings.lease_ms)
 
     @property
     def next_look_at(self) -> float:
-        """CLOCK_BOOTTIME."""
+        """To be woken for (CLOCK_BOOTTIME)."""
         return self._next_look_at
+
+    def is_due(self, now: float, may_be_early: bool) -> bool:
+        return now >= (self._look_from if may_be_early else self._next_look_at)
 
     def look(self) -> Segments:
         """Look, and possess what is ours and free of every earlier lease. Raises DatabaseUnfit when another DBSvr is a generation ahead."""
@@ -62,7 +68,7 @@ class SegmentKeeper:
                 tick = self._possess(row)
                 if tick:
                     possessed.append((row.segment, row.epoch, tick))
-        self._next_look_at = self._when_next(replied_at)
+        self._plan_next(replied_at)
         return Segments(looked_at, list(seen.rows), seen.unchanged_ms, seen.ticks, possessed)
 
     def _possess(self, row: SegmentRow) -> int:
@@ -74,13 +80,17 @@ class SegmentKeeper:
         self._log.info("owns a segment segment=%s epoch=%d tick=%d", row.segment, row.epoch, tick)
         return tick
 
-    def _when_next(self, now: float) -> float:
-        ready = [self._ready_at[row.segment, row.epoch] for row in self._ownership.unpossessed()]
-        return min([now + self._settings.lease_ms / 1000 / LOOKS_A_LEASE, *(at for at in ready if at > now)])
+    def _plan_next(self, now: float) -> None:
+        every_s = self._settings.lease_ms / 1000 / LOOKS_A_LEASE
+        ready = (self._ready_at[row.segment, row.epoch] for row in self._ownership.unpossessed())
+        # A lease is waited out to its end: for that no look comes early.
+        possessing_at = min((at for at in ready if at > now), default=math.inf)
+        self._next_look_at = min(now + every_s, possessing_at)
+        self._look_from = min(now + every_s * (1 - EARLY), possessing_at)
 
     def obey(self, order: TakeSegment | GiveSegment | MayPossess) -> None:
         """The next look shows what came of it."""
-        self._next_look_at = 0.0
+        self._next_look_at, self._look_from = 0.0, 0.0
         if isinstance(order, MayPossess):
             self._ready_at[order.segment, order.epoch] = 0.0
             return

@@ -59,10 +59,12 @@ def replace(connection: Connection, segments: Iterable[Segment], lease_ms: int) 
 
 
 def look(connection: Connection) -> Look:
-    rows = connection.execute(
-        f"SELECT {_COLUMNS}, TIMESTAMPDIFF(MICROSECOND, changed_at, NOW(3)) DIV 1000 FROM segment_owner ORDER BY first_uid"
+    rows, infos = connection.rows_of_all(
+        [
+            f"SELECT {_COLUMNS}, TIMESTAMPDIFF(MICROSECOND, changed_at, NOW(3)) DIV 1000 FROM segment_owner ORDER BY first_uid",
+            "SELECT instance, tick, IF(server_id = @@GLOBAL.server_id, generation, 0) FROM db_info",
+        ]
     )
-    infos = connection.execute("SELECT instance, tick, IF(server_id = @@GLOBAL.server_id, generation, 0) FROM db_info")
     return Look(
         [SegmentRow(*row[:7]) for row in rows],
         {row[0]: int(row[7]) for row in rows},

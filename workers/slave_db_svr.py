@@ -71,8 +71,8 @@ class _Life:
             # What we were woken for may wait for a tick that is already here.
             is_due = (eager and self._was_woken) or time.monotonic() - self._looked_at >= look_every_s
             self._was_woken = False
-            if is_due and self._look():
-                continue  # the tick has moved: there may be reads for us now
+            if is_due and self._look() and self._answer():
+                continue  # the tick has moved, and there were reads for us
             if self._said_idle != self._wake_number:
                 self._link.hold(Idle(self._wake_number))
                 self._said_idle = self._wake_number
@@ -96,7 +96,7 @@ class _Life:
         if now - self._health_at >= HEALTH_EVERY_S:
             self._health_at = now
             self._link.flush()
-            self._link.send(ReplicaHealth(self._connection.endpoint, *replication_health(self._connection)))
+            self._link.hold(ReplicaHealth(self._connection.endpoint, *replication_health(self._connection)))
 
     def _look(self) -> bool:
         """Look at the update tick; True when it has moved."""

@@ -40,7 +40,15 @@ def load_watermark(path: Path) -> tuple[Watermark, str]:
 
 def save_watermark(path: Path, watermark: Watermark) -> None:
     """Replaces the file as a whole. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    making = path.with_suffix(".new")
-    making.write_bytes(msgspec.json.encode(watermark))
+    making = f"{path.with_suffix('.new')}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    try:
+        file = os.open(making, flags, 0o644)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(making, flags, 0o644)
+    try:
+        os.write(file, msgspec.json.encode(watermark))
+    finally:
+        os.close(file)
     os.replace(making, path)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 
 class WorkerLink(asyncio.Protocol):
-    def __init__(self, dispatch: Dispatch, log: logging.Logger) -> None:
+    def __init__(self, dispatch: Dispatch, log: logging.Logger, after: Callable[[], None] = lambda: None) -> None:
+        """`after` is called when something was heard, and done."""
         self._dispatch = dispatch
+        self._after = after
         self._log = log
         self._splitter = FrameSplitter()
         self._transport: asyncio.Transport | None = None
@@ -41,6 +43,7 @@ class WorkerLink(asyncio.Protocol):
         except (ValueError, msgspec.MsgspecError) as error:
             self._log.error('cut a worker that speaks another protocol server=%s error="%s"', self.server or "unknown", error)
             self.close()
+        self._after()
 
     def _hear(self, body: bytes) -> None:
         frame = decode_from_worker(body)

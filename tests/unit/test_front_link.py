@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,3 +96,9 @@ def test_what_the_front_has_said_is_heard_without_waiting(front: Front, link: Fr
     front.say(Wake(2))
 
     assert link.receive(0) == [Wake(1), Wake(2)]
+
+
+def test_a_wait_is_never_shorter_than_it_was_asked_for(front: Front, link: FrontLink) -> None:
+    before = time.monotonic()
+    assert link.receive(0.0206) == []
+    assert time.monotonic() - before >= 0.0206
