@@ -2,7 +2,7 @@
 
 Pure. Every change of a user raises his version, in the same transaction, so within a generation a version is one state of him, and the
 snapshot that was read of it once is his wherever a database shows that version again (docs/protocol.md). What is known goes after a
-minute at the latest, asked for or not: a replica that somebody has mended by hand shows it by then.
+minute and a half at the latest, asked for or not: a replica that somebody has mended by hand shows it by then.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ DROP = Scenario(replicas=2, drops=1)
 SHARING = Scenario(replicas=2, events=ONE_WRITE, reads=3, may_share=True, answer_apart=True)
 GROUPS = Scenario(replicas=2, reads=2, may_group=True)
 SWAP = Scenario(replicas=1, replica_restores=1, receive_apart=True)
+KNOWS = Scenario(replicas=2, events=ONE_WRITE, reads=3, replica_restores=1, knows=True)
+KNOWN_FORK = Scenario(replicas=2, reads=2, promotions=1, replica_restores=1, knows=True)
 PROMOTION = Scenario(replicas=2, events=ONE_WRITE, promotions=1)
 RETURN = Scenario(replicas=1, events=ONE_WRITE, promotions=1, returns=1)
 RESTORE = Scenario(replicas=2, events=ONE_WRITE, master_restores=1)
@@ -58,6 +60,8 @@ HOLD = [
     Case("reads share a query", SHARING),
     Case("reads travel in groups", GROUPS),
     Case("a replica is replaced between receive and query", SWAP),
+    Case("a worker answers what it knows", KNOWS),
+    Case("a worker knows what was lost with the master", KNOWN_FORK, is_quick=False),
     Case("a replica takes the lost master's place", PROMOTION, is_quick=False),
     Case("the former master comes back", RETURN),
     Case("the master is restored to an earlier state", RESTORE),
@@ -118,6 +122,8 @@ BROKEN = [
     Case("INV 5 broken: the type alone is believed", SWAP, Rules(prove_by_snapshot=False), "R"),
     Case("event ids are not checked: a repeat", REPEAT, Rules(check_event_ids=False), "O"),
     Case("event ids are not checked: handed to the next life", WORKER, Rules(check_event_ids=False), "O"),
+    Case("INV 5 broken: what is known is not held against the version", KNOWS, Rules(hold_known_against_version=False), "R"),
+    Case("generations: what is known of an older one", KNOWN_FORK, Rules(forget_known_with_the_generation=False), "R", is_quick=False),
     Case("generations: a promotion goes on in the old one", PROMOTION, Rules(new_generation_at_promotion=False), "R", is_quick=False),
     Case("generations: a former master is taken back", RETURN, Rules(refuse_a_former_master=False), "L"),
     Case("generations: ticks that went back go on in the old one", RESTORE, Rules(new_generation_when_ticks_go_back=False), "R"),

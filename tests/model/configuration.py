@@ -35,6 +35,8 @@ class Scenario:
     """Reads may share the query of one that waits."""
     may_group: bool = False
     """Reads may travel in groups with other users'."""
+    knows: bool = False
+    """A replica's worker answers what it has read before where the user's version is the same; it stays when the replica is replaced."""
     receive_apart: bool = False
     """A replica's worker receives a read in one step and queries in another."""
     answer_apart: bool = False
@@ -69,6 +71,8 @@ class Rules:
     ignore_older_runs: bool = True
     dropped_stamp_raises_floor: bool = True
     prove_by_snapshot: bool = True
+    hold_known_against_version: bool = True
+    forget_known_with_the_generation: bool = True
     check_event_ids: bool = True
     new_generation_at_promotion: bool = True
     new_generation_when_ticks_go_back: bool = True

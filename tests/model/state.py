@@ -95,6 +95,8 @@ class Replica(NamedTuple):
     commits: Commits | None = ()
     looked_at: tuple[int, int] = (0, 0)
     is_refused: bool = False
+    known: tuple[int, Events] | None = None
+    """What its worker has read last, and in which generation. The user's version is how many events it has."""
 
 
 class Read(NamedTuple):

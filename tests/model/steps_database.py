@@ -40,7 +40,7 @@ def database_steps(state: State, scenario: Scenario, rules: Rules) -> Iterator[S
         if replica.commits is not None:
             yield from _replicate(state, number, replica, replica.commits, scenario)
             if replica.commits and state.spent.replica_restores < scenario.replica_restores:
-                restored = put(state.replicas, number, Replica())
+                restored = put(state.replicas, number, Replica(known=replica.known))
                 yield Step(
                     f"replica {number + 1} is replaced by one that has applied nothing yet",
                     state._replace(replicas=restored, spent=count_up(state, "replica_restores")),

@@ -20,6 +20,9 @@ from tests.model.state import (
     RECEIVED,
     SENT,
     Commit,
+    Commits,
+    Events,
+    Replica,
     State,
     Step,
     Transaction,
@@ -134,13 +137,15 @@ def _answer_from_replica(state: State, number: int, scenario: Scenario, rules: R
         return
     generation, tick = position(replica.commits)
     name = f"replica {number + 1}"
+    got = _read_or_recall(replica, replica.commits, rules) if scenario.knows else user_state(replica.commits)
+    after = put(state.replicas, number, replica._replace(known=(generation, got) if scenario.knows else None))
     for place, read in enumerate(state.reads):
         if read.stamp == MASTER_ONLY or read.got is not None:
             continue
         may = read.stamp <= tick and read.generation == generation and not replica.is_refused
         if read.received_by == number:
             if may or not rules.prove_by_snapshot:
-                yield _answer(state, place, user_state(replica.commits), generation, f"{name}, at tick {tick},", scenario, rules)
+                yield _answer(state._replace(replicas=after), place, got, generation, f"{name}, at tick {tick},", scenario, rules)
             else:
                 yield send_to_master(state, place, f"{name} hands the read back: its snapshot shows tick {tick}")
         elif read.received_by < 0 and may:
@@ -148,7 +153,15 @@ def _answer_from_replica(state: State, number: int, scenario: Scenario, rules: R
                 received = put(state.reads, place, read._replace(received_by=number))
                 yield Step(f"{name} receives the read with stamp {read.stamp}, at tick {tick}", state._replace(reads=received))
             else:
-                yield _answer(state, place, user_state(replica.commits), generation, f"{name}, at tick {tick},", scenario, rules)
+                yield _answer(state._replace(replicas=after), place, got, generation, f"{name}, at tick {tick},", scenario, rules)
+
+
+def _read_or_recall(replica: Replica, commits: Commits, rules: Rules) -> Events:
+    shown, known = user_state(commits), replica.known
+    if known is None or (rules.forget_known_with_the_generation and known[0] != position(commits)[0]):
+        return shown
+    is_that_version = len(known[1]) == len(shown)
+    return known[1] if is_that_version or not rules.hold_known_against_version else shown
 
 
 def _answer(state: State, place: int, got: tuple[str, ...], generation: int, who: str, scenario: Scenario, rules: Rules) -> Step:
