@@ -96,7 +96,6 @@ class CacheNode:
         self._prober = Prober(f"prober of cache node {name}", self.breaker, self._probe)
         self._copy_ttl_ms = copy_ttl_ms
         self._timeout_s = timeout_ms / 1000
-        self._scripts: dict[str, Any] = {}
         options = {
             "SOCKET_CONNECT_TIMEOUT": timeout_ms / 1000,
             "SOCKET_TIMEOUT": timeout_ms / 1000,
@@ -253,24 +252,39 @@ class CacheNode:
         return answers
 
     def _run_many(self, script: str, calls: Sequence[tuple[int, Sequence[str | bytes | int]]]) -> list[Any]:
+        """The same script for many users, in parts like those of `_say_many`."""
+        answers: list[Any] = []
+        for first in range(0, len(calls), MOST_WORDS):
+            answers += self._run_part(script, calls[first : first + MOST_WORDS])
+        return answers
+
+    def _run_part(self, script: str, calls: Sequence[tuple[int, Sequence[str | bytes | int]]]) -> list[Any]:
         if len(calls) == 1:
             ((uid, arguments),) = calls
             return [self._run(script, uid, *arguments)]
-        known = self._script(script)
+        answers = self._say_each([("EVALSHA", digest(script), 3, *keys(uid), *arguments) for uid, arguments in calls], "NOSCRIPT")
+        # The node did not know the script when it came to these; those after them may have been run already.
+        missed = [place for place, answer in enumerate(answers) if isinstance(answer, ErrorLine)]
+        again = [("EVAL", script, 3, *keys(calls[place][0]), *calls[place][1]) for place in missed]
+        for place, answer in zip(missed, self._say_each(again) if again else (), strict=True):
+            answers[place] = answer
+        return answers
 
-        def run(connection: redis.Redis) -> list[Any]:
-            pipeline = connection.pipeline(transaction=False)
-            for uid, arguments in calls:
-                known(keys=keys(uid), args=arguments, client=pipeline)
-            return list(pipeline.execute())
-
-        return self._try(run) if calls else []
-
-    def _script(self, script: str) -> Any:
-        known = self._scripts.get(script)
-        if known is None:
-            known = self._scripts[script] = self._connection.register_script(script)
-        return known
+    def _say_each(self, commands: Sequence[tuple[str | bytes | int, ...]], may_say: str | None = None) -> list[Any]:
+        """As `_say`, for commands that travel together."""
+        if self.breaker.is_open:
+            raise NodeUnavailable(f"{self.name} is being left alone after failures")
+        try:
+            answers = self._pool.ask_many([pack(command) for command in commands], time.monotonic() + self._timeout_s)
+        except (redis.RedisError, OSError, Silence, Garbled, AllInUse) as error:
+            raise self._unavailable(error) from error
+        for answer in answers:
+            if isinstance(answer, Exception) and not (
+                isinstance(answer, ErrorLine) and may_say is not None and str(answer).startswith(may_say)
+            ):
+                raise self._unavailable(answer) from answer
+        self.breaker.note_success()
+        return answers
 
     def _try(self, act: Callable[[redis.Redis], Result]) -> Result:
         if self.breaker.is_open:

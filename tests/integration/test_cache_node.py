@@ -72,6 +72,31 @@ def test_copies_and_profiles_of_many_users_come_in_their_order_with_a_gap_for_ea
     assert node.get_many([]) == node.profiles([]) == []
 
 
+def test_many_writes_are_settled_and_purged_in_parts_on_a_node_that_has_forgotten_its_scripts(node: CacheNode) -> None:
+    many = [next(_uids) for _user in range(2 * MOST_WORDS + 1)]
+    assert node.leave_tokens(many, "t", TTL_MS) == [True] * len(many)
+    node._try(lambda connection: connection.script_flush())
+    assert node.fill_many("t", [snapshot_of(uid, 5) for uid in many]) == ["stored"] * len(many)
+    node._try(lambda connection: connection.script_flush())
+
+    node.settle_many([written(uid, 6 + place) for place, uid in enumerate(many)])
+    assert [copy and copy.version for copy in node.get_many(many)] == [6] + [None] * (len(many) - 1)
+
+    node._try(lambda connection: connection.script_flush())
+    node.purge([Stale(uid, 1, 7) for uid in many])
+    assert node.get_many(many) == [None] * len(many)
+
+
+def test_a_node_that_dies_under_many_commands_is_said_to_be_unavailable(stack: PrivateStack, node: CacheNode, uid: int) -> None:
+    fill(node, uid, 5)
+    stack.nodes["node-1"].stop()
+    try:
+        with pytest.raises(NodeUnavailable):
+            node.settle_many([written(uid, 6), written(next(_uids), 6)])
+    finally:
+        stack.nodes["node-1"].start()
+
+
 def test_only_one_reader_fills_while_the_others_read_through(node: CacheNode, uid: int) -> None:
     assert node.leave_token(uid, "first", TTL_MS) is True
     assert node.leave_token(uid, "second", TTL_MS) is False

@@ -90,5 +90,4 @@ def cut_off(tasks: TaskInterface, node: str) -> None:
     found = tasks._nodes.named(node)
     assert found is not None
     found._connection = redis.Redis(port=free_ports(1)[0], retry=Retry(NoBackoff(), 0), socket_connect_timeout=0.25)
-    found._scripts.clear()
     found._pool.close()
