@@ -128,6 +128,7 @@ def _text_in(language: str, task: Task) -> Text:
 
 Form: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 """What stands before the progress, between it and the moment of completion, between that and the moment of claiming, and after it."""
+NULL = b"null"
 NUL = b"\0"
 HOLE: Any = msgspec.Raw(NUL)
 """Where something else belongs: no JSON has a bare NUL in it."""
@@ -147,10 +148,9 @@ def encode_shown_tasks(decided: Decided, with_values: bool, language: str) -> Pi
     tasks = _shared_tasks(decided, language).copy()
     ranks = decided.bundle.ranks
     for place, decision in decided.own.items():
-        known = decision.answers
-        if known is not None and language in known:  # most are, and what is shared is never unavailable
-            tasks[ranks[place]] = known[language][0]
-        else:
+        try:
+            tasks[ranks[place]] = decision.answers[language][0]  # type: ignore[index]  # most have it, and what is shared is shown
+        except (TypeError, KeyError):
             tasks[ranks[place]] = _task(decision, with_values, language) if decision.is_shown else b""
     for place, (decision, record) in decided.done.items():
         tasks[ranks[place]] = _done_task(decision, record, language)
@@ -202,7 +202,8 @@ def _done_task(decision: Decision, record: TaskRecord, language: str) -> bytes:
         standing = msgspec.structs.replace(_standing(decision, False), completed_at=HOLE, claimed_at=HOLE)
         form = known[language] = tuple(_with_words(decision.task, standing, language).split(NUL))
     before, between, after = form
-    return b"".join((before, _encoded_moment(record.completed_at), between, _encoded_moment(record.claimed_at), after))
+    claimed_at = NULL if record.claimed_at is None else _encoded_moment(record.claimed_at)
+    return b"".join((before, _encoded_moment(record.completed_at), between, claimed_at, after))
 
 
 def has_form(decision: Decision) -> bool:
@@ -324,4 +325,4 @@ def _moment(ms: int | None) -> datetime | None:
 
 @lru_cache(maxsize=4096)  # one event completes several tasks of a user, and he is asked for more than once
 def _encoded_moment(ms: int | None) -> bytes:
-    return b"null" if ms is None else _encode(_moment(ms))
+    return NULL if ms is None else _encode(_moment(ms))
