@@ -148,9 +148,10 @@ def encode_shown_tasks(decided: Decided, with_values: bool, language: str) -> Pi
     tasks = _shared_tasks(decided, language).copy()
     ranks = decided.bundle.ranks
     for place, decision in decided.own.items():
-        try:
-            tasks[ranks[place]] = decision.answers[language][0]  # type: ignore[index]  # most have it, and what is shared is shown
-        except (TypeError, KeyError):
+        known = decision.answers
+        if known is not None and language in known:  # most are, and what is shared is never unavailable
+            tasks[ranks[place]] = known[language][0]
+        else:
             tasks[ranks[place]] = _task(decision, with_values, language) if decision.is_shown else b""
     for place, (decision, record) in decided.done.items():
         tasks[ranks[place]] = _done_task(decision, record, language)

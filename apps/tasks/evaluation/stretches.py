@@ -74,10 +74,10 @@ def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> dict
     done: dict[int, Done] = {}
     tasks, alike, present = user.bundle.tasks, user.bundle.alike, stretch.present
     for number, record in user.only_records.items():
-        try:
-            place, key = present[number]
-        except KeyError:  # it is in `own`, or not published any more
+        known = present.get(number)
+        if known is None:  # it is in `own`, or not published any more
             continue
+        place, key = known
         if place in own:
             continue
         if record is None or record.period != key:
