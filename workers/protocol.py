@@ -38,7 +38,7 @@ IN_PROGRESS, COMPLETED, CLAIMED = "in_progress", "completed", "claimed"
 REASONS = ("in_flight", "recent_write", "replica_lag", "replica_down", "spill", "aged", "handed_back", "fresh_start", "not_owner")
 
 
-class TaskRecord(msgspec.Struct, frozen=True):
+class TaskRecord(msgspec.Struct, frozen=True, gc=False):
     """What is stored of one user's task in one period. Moments are milliseconds since 1970 (UTC)."""
 
     task: int

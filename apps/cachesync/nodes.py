@@ -29,6 +29,8 @@ from workers.protocol import Snapshot, WriteAnswer
 
 Result = TypeVar("Result")
 
+_FAILURES = (redis.RedisError, OSError, Silence, Garbled, AllInUse)
+
 GOOD_TRIES = 3
 """Answers in a row before it is used again: a node that comes and goes is left alone until it stays."""
 MAX_CONNECTIONS = 512
@@ -120,8 +122,18 @@ class CacheNode:
         return decode_copy(copy, self.name) if isinstance(copy, bytes) else None
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | None]:
-        copies = self._say_many("MGET", [keys(uid)[0] for uid in uids])
-        return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
+        return self.begin_get_many(uids)()
+
+    def begin_get_many(self, uids: Sequence[int]) -> Callable[[], list[Snapshot | None]]:
+        """The same in two halves, so that several nodes are at work: what is given back takes what has come, and is to be called once."""
+        words = [keys(uid)[0] for uid in uids]
+        begun = self._send("MGET", *words[:MOST_WORDS]) if words else None
+
+        def take() -> list[Snapshot | None]:
+            copies = [] if begun is None else [*self._receive(begun), *self._say_many("MGET", words[MOST_WORDS:])]
+            return [decode_copy(copy, self.name) if isinstance(copy, bytes) else None for copy in copies]
+
+        return take
 
     def get_with_profile(self, uid: int) -> tuple[Snapshot | None, bytes | None]:
         """The user's copy and his profile, in one command."""
@@ -233,11 +245,22 @@ class CacheNode:
 
     def _say(self, *command: str | bytes | int, may_say: str | None = None) -> Any:
         """The answer to one command; an error line that begins with `may_say` is one too."""
+        return self._receive(self._send(*command), may_say)
+
+    def _send(self, *command: str | bytes | int) -> RespConnection:
+        """The first half: what it gives back is to be received from, once and whatever happens meanwhile."""
         if self.breaker.is_open:
             raise NodeUnavailable(f"{self.name} is being left alone after failures")
         try:
-            answer = self._pool.ask(pack(command), time.monotonic() + self._timeout_s)
-        except (redis.RedisError, OSError, Silence, Garbled, AllInUse) as error:
+            return self._pool.send(pack(command), time.monotonic() + self._timeout_s)
+        except _FAILURES as error:
+            raise self._unavailable(error) from error
+
+    def _receive(self, connection: RespConnection, may_say: str | None = None) -> Any:
+        # The time begins anew: that another node was silent meanwhile must not be held against this one.
+        try:
+            answer = self._pool.receive(connection, time.monotonic() + self._timeout_s)
+        except _FAILURES as error:
             raise self._unavailable(error) from error
         if isinstance(answer, ErrorLine) and (may_say is None or not str(answer).startswith(may_say)):
             raise self._unavailable(answer) from answer

@@ -15,7 +15,7 @@ import os
 import random
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
 from apps.cachesync.followed_writes import FollowedWrites
@@ -69,11 +69,16 @@ class TaskInterface:
         return self._reads.read(uid, until, lambda: self._read_and_fill(uid, until))
 
     def get_many(self, uids: Sequence[int]) -> list[Snapshot | DBSvrError]:
-        """One snapshot, or the error in its place, for each uid, in order: a few round trips for each node, whatever their number."""
+        """One snapshot, or the error in its place, for each uid, in order: a few round trips for each node, whatever their number.
+
+        The nodes look for copies at the same time.
+        """
         until = time.monotonic() + self._deadline_s
         found: dict[int, Snapshot | DBSvrError] = {}
-        for node, theirs in self._by_node(uids).items():
-            found |= self._get_many(node, theirs, until)
+        begun = [(node, theirs, _begin(node, theirs)) for node, theirs in self._by_node(uids).items()]
+        # All are received before anything else is done: what could fail in between would leave an answer in its connection.
+        for node, theirs, copies in [(node, theirs, _take(take)) for node, theirs, take in begun]:
+            found |= self._get_many(node, theirs, copies, until)
         return [found[uid] for uid in uids]
 
     def get_with_profile(self, uid: int) -> tuple[Snapshot, bytes | None]:
@@ -213,13 +218,16 @@ class TaskInterface:
         except NodeUnavailable as error:
             log.debug("no fill: %s", error)  # the answer is right without it, and the token expires
 
-    def _get_many(self, node: CacheNode | None, uids: list[int], until: float) -> dict[int, Snapshot | DBSvrError]:
+    def _get_many(
+        self, node: CacheNode | None, uids: list[int], copies: list[Snapshot | None] | None, until: float
+    ) -> dict[int, Snapshot | DBSvrError]:
+        """`copies`: what the node has given; None: nothing, since it failed."""
         found: dict[int, Snapshot | DBSvrError] = {}
         ours: set[int] = set()
         token = secrets.token_hex(8)
-        if node is not None:
+        if node is not None and copies is not None:
             try:
-                found |= self._served(node, uids, node.get_many(uids))
+                found |= self._served(node, uids, copies)
                 missing = [uid for uid in uids if uid not in found]
                 node.counts.hits += len(found)
                 node.counts.misses += len(missing)
@@ -251,6 +259,18 @@ class TaskInterface:
             node.drop_tokens([*ours - {it.uid for it in storable}], token)
         except NodeUnavailable as error:
             log.debug("no fills: %s", error)
+
+
+def _begin(node: CacheNode | None, uids: list[int]) -> Callable[[], list[Snapshot | None]] | None:
+    with contextlib.suppress(NodeUnavailable):
+        return None if node is None else node.begin_get_many(uids)
+    return None
+
+
+def _take(copies: Callable[[], list[Snapshot | None]] | None) -> list[Snapshot | None] | None:
+    with contextlib.suppress(NodeUnavailable):
+        return None if copies is None else copies()
+    return None
 
 
 def _left_ms(until: float) -> int:

@@ -67,9 +67,19 @@ class RespConnection:
 
     def ask(self, packed: bytes, until: float) -> Any:
         """The answer to one command. `until`: a moment of time.monotonic(). An ErrorLine is returned, not raised, within an array too."""
+        self.send(packed, until)
+        return self.receive(until)
+
+    def send(self, packed: bytes, until: float) -> None:
+        """The first half of `ask`: something else can be done before the answer is received."""
         self._wait_at_most(until)
         try:
             self._socket.sendall(packed)
+        except (BlockingIOError, TimeoutError) as error:
+            raise Silence from error
+
+    def receive(self, until: float) -> Any:
+        try:
             return self._answer(until)
         except (BlockingIOError, TimeoutError) as error:
             raise Silence from error
@@ -147,9 +157,21 @@ class RespPool:
 
     def ask(self, packed: bytes, until: float) -> Any:
         """Over one of them, as RespConnection.ask. Raises AllInUse too."""
+        return self.receive(self.send(packed, until), until)
+
+    def send(self, packed: bytes, until: float) -> RespConnection:
+        """The first half of `ask`: on what comes back, `receive` is to be called, once and whatever happens meanwhile."""
         connection = self._take(until)
         try:
-            answer = connection.ask(packed, until)
+            connection.send(packed, until)
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    def receive(self, connection: RespConnection, until: float) -> Any:
+        try:
+            answer = connection.receive(until)
         except BaseException:
             self._drop(connection)
             raise

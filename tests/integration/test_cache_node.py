@@ -97,6 +97,28 @@ def test_a_node_that_dies_under_many_commands_is_said_to_be_unavailable(stack: P
         stack.nodes["node-1"].start()
 
 
+def test_a_node_that_was_asked_beside_a_silent_one_has_its_whole_time(node: CacheNode, uid: int, django_on_stack: PrivateStack) -> None:
+    # given a large copy on one node, while the other does not answer
+    other = CacheNode("node-2", url_of(django_on_stack, "node-2"), TTL_MS, TIMEOUT_MS)
+    large = Snapshot(uid, 1, 5, 0, [TaskRecord(number, "once", 1, "in_progress", None, None, 0) for number in range(5_000)])
+    assert other.leave_token(uid, "t", TTL_MS)
+    assert other.fill(uid, "t", large) == "stored"
+    assert node.get(uid) is None  # its connection is open
+    django_on_stack.nodes["node-1"].freeze()
+    try:
+        # when both are asked at once, and the silent one is waited for first
+        node_takes, other_takes = node.begin_get_many([uid]), other.begin_get_many([uid])
+        with pytest.raises(NodeUnavailable):
+            node_takes()
+        (copy,) = other_takes()
+    finally:
+        django_on_stack.nodes["node-1"].thaw()
+
+    assert copy is not None
+    assert copy.tasks == large.tasks
+    assert other.counts.failures == 0
+
+
 def test_only_one_reader_fills_while_the_others_read_through(node: CacheNode, uid: int) -> None:
     assert node.leave_token(uid, "first", TTL_MS) is True
     assert node.leave_token(uid, "second", TTL_MS) is False

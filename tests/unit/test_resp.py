@@ -40,6 +40,31 @@ def test_requests_one_after_another_share_a_connection(server: ScriptedDBSvr) ->
     assert server.accepted == 1
 
 
+def test_what_is_asked_between_sending_and_receiving_goes_over_another_connection(server: ScriptedDBSvr) -> None:
+    server.script = [b"+FIRST\r\n", b"+SECOND\r\n", b"+THIRD\r\n"]
+    pool = pool_to(server)
+
+    begun = pool.send(PING, soon())
+    eventually(lambda: not begun.is_quiet)  # its answer has come, and waits
+    second = pool.ask(PING, soon())
+
+    assert (pool.receive(begun, soon()), second) == (b"FIRST", b"SECOND")
+    assert pool.ask(PING, soon()) == b"THIRD"
+    assert server.accepted == 2
+
+
+def test_who_receives_too_late_throws_the_connection_away(server: ScriptedDBSvr) -> None:
+    server.script = [SILENCE, b"+PONG\r\n"]
+    pool = pool_to(server, most=1)
+    begun = pool.send(PING, soon(0.05))
+
+    with pytest.raises(Silence):
+        pool.receive(begun, soon(0.05))
+
+    assert pool.ask(PING, soon()) == b"PONG"
+    assert server.accepted == 2
+
+
 def test_an_answer_larger_than_the_buffer_comes_whole(server: ScriptedDBSvr) -> None:
     text = "x" * (3 * resp.BUFFER_BYTES + 1)
     server.script = [bulk(text)]

@@ -128,6 +128,7 @@ def _text_in(language: str, task: Task) -> Text:
 
 Form: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 """What stands before the progress, between it and the moment of completion, between that and the moment of claiming, and after it."""
+NULL = b"null"
 NUL = b"\0"
 HOLE: Any = msgspec.Raw(NUL)
 """Where something else belongs: no JSON has a bare NUL in it."""
@@ -202,7 +203,8 @@ def _done_task(decision: Decision, record: TaskRecord, language: str) -> bytes:
         standing = msgspec.structs.replace(_standing(decision, False), completed_at=HOLE, claimed_at=HOLE)
         form = known[language] = tuple(_with_words(decision.task, standing, language).split(NUL))
     before, between, after = form
-    return b"".join((before, _encoded_moment(record.completed_at), between, _encoded_moment(record.claimed_at), after))
+    claimed_at = NULL if record.claimed_at is None else _encoded_moment(record.claimed_at)
+    return b"".join((before, _encoded_moment(record.completed_at), between, claimed_at, after))
 
 
 def has_form(decision: Decision) -> bool:
@@ -324,4 +326,4 @@ def _moment(ms: int | None) -> datetime | None:
 
 @lru_cache(maxsize=4096)  # one event completes several tasks of a user, and he is asked for more than once
 def _encoded_moment(ms: int | None) -> bytes:
-    return b"null" if ms is None else _encode(_moment(ms))
+    return NULL if ms is None else _encode(_moment(ms))

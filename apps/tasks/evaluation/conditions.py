@@ -99,23 +99,29 @@ class Table:
 
     def unmet(self, given: Mapping[str, object]) -> int:
         """The bits of all groups in which a row is not met. `given`: what is said of a user, as JSON holds it."""
-        unmet = 0
+        unmet, get = 0, given.get
         for attribute, (known, checks) in self._columns.items():
-            value = given.get(attribute)
+            value = get(attribute)
             if value is True or value is False:
                 value = (value,)  # JSON has no tuples
             try:
-                bits = known.get(value)
+                unmet |= known[value]
             except TypeError:  # a list or an object is of no type, and neither is this
-                value = ()
-                bits = known.get(value)
-            if bits is None:
-                bits = _unmet_by(self._registry.read_one(attribute, given), checks)
-                if len(known) >= MOST_VALUES:
-                    known.clear()
-                known[value] = bits
-            unmet |= bits
+                unmet |= self._bits((), attribute, given, known, checks)
+            except KeyError:
+                unmet |= self._bits(value, attribute, given, known, checks)
         return unmet
+
+    def _bits(
+        self, value: object, attribute: str, given: Mapping[str, object], known: dict[object, int], checks: Iterable[tuple[Check, int]]
+    ) -> int:
+        bits = known.get(value)
+        if bits is None:
+            bits = _unmet_by(self._registry.read_one(attribute, given), checks)
+            if len(known) >= MOST_VALUES:
+                known.clear()
+            known[value] = bits
+        return bits
 
     def lacking(self, unmet: int) -> tuple[int, ...]:
         """The places of the tasks, in the order in which they were added, of which no group is met. Users share this too."""

@@ -45,6 +45,8 @@ class Stretch(NamedTuple):
     """Of each task the decision for who meets its conditions and has no record of it; None: it is another for each user."""
     asked: tuple[int, ...]
     """The places of those."""
+    present: dict[int, tuple[int, str]]
+    """By number, of all the others: their place, and the key of their present period."""
     answers: dict[str, list[bytes]]
     """What the API has encoded of the shared decisions, by language. The evaluator does not look at it."""
 
@@ -70,28 +72,35 @@ def stretch_of(user: User) -> Stretch:
 def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> dict[int, Done]:
     """Adds to `own` the decisions on all tasks that he has records of, but for those in it; those on completed ones are given back."""
     done: dict[int, Done] = {}
-    places, tasks, alike, shared_by_place = user.bundle.places, user.bundle.tasks, user.bundle.alike, stretch.shared
+    tasks, alike, present = user.bundle.tasks, user.bundle.alike, stretch.present
     for number, record in user.only_records.items():
-        place = places.get(number, -1)  # of a task that is not published any more
-        if place < 0 or place in own:
+        known = present.get(number)
+        if known is None:  # it is in `own`, or not published any more
             continue
-        shared = shared_by_place[place]
-        assert shared is not None  # else it is in `own`
-        if record is None or record.period != shared.period.key:
-            own[place] = _decide_by_several(tasks[place], user, shared, record)
+        place, key = known
+        if place in own:
+            continue
+        if record is None or record.period != key:
+            own[place] = _decide_by_several(tasks[place], user, _shared_at(stretch, place), record)
         elif record.completed_at is None:
-            own[place] = alike.get(record) or _decide_by_one(tasks[place], user, shared, record)
+            own[place] = alike.get(record) or _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
         elif tasks[place].kept:  # which rules hold hangs on when it was begun
-            own[place] = _decide_by_one(tasks[place], user, shared, record)
+            own[place] = _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
         else:
             beside_moments = (number, record.period, record.state, record.progress, record.granted)
             decision = alike.get(beside_moments)
             if decision is None:
-                decision = _decide_by_one(tasks[place], user, shared, record)
+                decision = _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
                 decision = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
                 _keep(user.bundle, beside_moments, decision)
             done[place] = (decision, record)
     return done
+
+
+def _shared_at(stretch: Stretch, place: int) -> Decision:
+    shared = stretch.shared[place]
+    assert shared is not None  # else the user's decision is in his own
+    return shared
 
 
 def _decide_by_several(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
@@ -133,6 +142,7 @@ def _find(like: User, other: Stretch | None) -> Stretch:
         min((at for at in changes if at > like.now), default=None),
         shared,
         tuple(place for place, decision in enumerate(shared) if decision is None),
+        {it.task.number: (place, it.period.key) for place, it in enumerate(shared) if it is not None},
         {},
     )
 
