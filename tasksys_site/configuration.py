@@ -151,7 +151,7 @@ class DBSvr(Section):
     """Folder of the local sockets on which a front and its workers talk."""
     beat_ms: int = Field(100, ge=10)
     spill_ms: int = Field(50, ge=0)
-    spill_depth: int = Field(32, ge=0)
+    spill_depth: int = Field(64, ge=0)
     age_limit_ms: int = Field(200, ge=10)
     clear_age_limit_ms: int = Field(60_000, ge=100)
     batch: int = Field(128, ge=1, le=1024)

@@ -247,9 +247,9 @@ class _Life:
         query, batch = self._queues.query, self._settings.batch
         tickets = query.drain(self._run_id, MASTER_ONLY, batch)
         room = batch - sum(len(ticket.uids) for ticket in tickets)
-        if room > 0 and query.depth() > self._settings.spill_depth:
-            # The replicas are busy or gone: help with theirs, oldest first.
-            tickets += query.drain(self._run_id, 0, room)
+        if room > 0 and (depth := query.depth()) > self._settings.spill_depth:
+            # The replicas are busy or gone: help with theirs, oldest first. Half of them, so that both are at work.
+            tickets += query.drain(self._run_id, 0, min(room, depth // 2))
         self._last_read_at = time.monotonic()
         if not tickets:
             return False
