@@ -49,6 +49,7 @@ def test_master_worker_killed_between_commit_and_reply(make_stack: MakeStack) ->
     lock = HeldLock(stack.master, "SELECT * FROM user_state WHERE uid = 7 FOR UPDATE", "tasksys_user")
     write = Asked(stack, "TASK.FINISH", 7, "node-1", "e1", json.dumps([change()]))
     eventually(lambda: client.stats()["users"]["in_flight"] == 1)
+    client.stats()  # another turn of the front: it has handed the write over
     stack.front.freeze()  # so that the worker's answer stays in the socket
     lock.release()
     eventually(lambda: stack.master.execute("SELECT uid FROM user_state WHERE uid = 7", "tasksys_user"))
