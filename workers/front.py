@@ -90,6 +90,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         gc.set_threshold(50_000, 50, 50)
         log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         await rounds.go()
+        # Who asks again is heard already; once the loop is closed, nobody would be there to take it, and it would kill.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
         server.close()
         commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S
