@@ -32,7 +32,12 @@ def are_balanced(stack: PrivateStack) -> bool:
 
 
 def wait_until_balanced(stack: PrivateStack, within_s: float = 30.0) -> None:
-    eventually(lambda: are_balanced(stack), within_s=within_s, every_s=0.05)
+    def balanced() -> bool:
+        seen = {name: {key: (stack.stats(name) or {}).get(key) for key in ("master", "segments", "peers")} for name in stack.dbsvrs}
+        assert are_balanced(stack), f"not balanced: {seen}"
+        return True
+
+    eventually(balanced, within_s=within_s, every_s=0.05)
 
 
 def causes(stack: PrivateStack, instance: str) -> list[tuple[str, str]]:
