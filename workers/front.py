@@ -90,8 +90,10 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         gc.set_threshold(50_000, 50, 50)
         log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         await rounds.go()
-        # Who asks again is heard already; once the loop is closed, nobody would be there to take it, and it would kill.
-        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Who asks again was heard already. A loop that closes with handlers would leave the signals to kill.
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
         server.close()
         commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S

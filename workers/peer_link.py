@@ -74,7 +74,11 @@ class PeerLink(asyncio.Protocol):
             async with asyncio.timeout(CONNECT_WITHIN_S):
                 await loop.create_connection(lambda: self, self._peer.host, self._peer.port)
         except (OSError, TimeoutError):
-            pass  # tried again soon; the state says that it is away
+            # Tried again soon; the state says that it is away. A connection that was made as the time ran out is closed by the loop, which
+            # tells nobody: a lost SYN is sent again after a second, too.
+            if self._transport is not None:
+                self._transport.abort()
+                self.connection_lost(None)
         finally:
             self._connecting = None
 
@@ -96,6 +100,7 @@ class PeerLink(asyncio.Protocol):
         self._is_greeted = answer is not None and not isinstance(answer, hiredis.ReplyError)
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Also when it is said twice."""
         self._transport, self._is_greeted = None, False
         waiting, self._waiting = self._waiting, deque()
         for take, _ in waiting:
