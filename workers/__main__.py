@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from tasksys_site.configuration import Configuration, ConfigurationError, load
-from workers.process import Exit, StopFlag, start_log
+from workers.process import Exit, StopFlag, ignore_stop_signals, start_log
+
+if TYPE_CHECKING:
+    from workers.lives import WorkerProcess
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -85,7 +89,7 @@ def _run(chosen: argparse.Namespace, configuration: Configuration) -> Exit:
     if chosen.process == "master_db_svr":
         from workers.master_db_svr import master_db_svr
 
-        return master_db_svr(configuration, chosen.instance, stop, start_log(f"master_db_svr-{chosen.instance}")).run()
+        return _to_its_end(master_db_svr(configuration, chosen.instance, stop, start_log(f"master_db_svr-{chosen.instance}")))
     from workers.slave_db_svr import slave_db_svr
 
     replicas = {replica.name: replica for replica in configuration.databases.replicas}
@@ -93,7 +97,13 @@ def _run(chosen: argparse.Namespace, configuration: Configuration) -> Exit:
         known = ", ".join(replicas) or "none"
         raise ConfigurationError(f"no replica named {chosen.replica!r} in databases.replicas (there are: {known})")
     log = start_log(f"slave_db_svr-{chosen.instance}-{chosen.replica}")
-    return slave_db_svr(configuration, chosen.instance, replicas[chosen.replica], stop, log).run()
+    return _to_its_end(slave_db_svr(configuration, chosen.instance, replicas[chosen.replica], stop, log))
+
+
+def _to_its_end(worker: WorkerProcess) -> Exit:
+    ended = worker.run()
+    ignore_stop_signals()
+    return ended
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from workers.front_link import local_socket_path
 from workers.front_memory import FrontMemory
 from workers.front_stats import stats
 from workers.metrics_port import MetricsPort
-from workers.process import Exit
+from workers.process import Exit, ignore_stop_signals
 from workers.rounds import LOOK_AROUND_S, Rounds
 from workers.worker_links import WorkerLink
 
@@ -91,9 +91,8 @@ async def _serve(configuration: Configuration, name: str, log: logging.Logger) -
         log.info("listening host=%s port=%d run_id=%d", instance.host, instance.port, dispatch.run_id)
         await rounds.go()
         for number in (signal.SIGTERM, signal.SIGINT):
-            # Who asks again was heard already. A loop that closes with handlers would leave the signals to kill.
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_IGN)
+            loop.remove_signal_handler(number)  # a loop that closes with handlers would take `ignore_stop_signals` back
+        ignore_stop_signals()
         server.close()
         commands.take_leave()
         until = time.monotonic() + STOP_WITHIN_S

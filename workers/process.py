@@ -59,3 +59,9 @@ def start_log(process: str) -> logging.Logger:
 def now_ms() -> int:
     """CLOCK_MONOTONIC in milliseconds, the same for all processes of this host; tickets expire by it."""
     return time.monotonic_ns() // 1_000_000
+
+
+def ignore_stop_signals() -> None:
+    """For a process that has stopped, or is about to: an interpreter at its end takes its handlers away, and a TERM would kill it."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
