@@ -129,9 +129,7 @@ class _Life:
         )
         if cause:
             ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
-        self._batches = WriteBatches(
-            (self._connection, self._second), ownership, claim.epoch, generation, self._traffic, self._settings.batch
-        )
+        self._batches = WriteBatches((self._connection, self._second), ownership, claim, self._traffic, self._settings.batch)
         self._repairs = Repairs(endpoint, self._databases, ownership, claim.epoch, generation)
         self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
         segments = self._keeper.look()
@@ -268,8 +266,6 @@ class _Life:
         if sure:
             _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure, self._known)
         if unsure:
-            self._say(self._batches.drain())  # what is open may hold the row of our tick by now
-            self._link.flush()
             tick, more = self._read_by_lock(sorted(unsure), tick)
             snapshots |= more
         answers = [(ticket.request_id, [snapshots.get(uid, NOT_NOW) for uid in ticket.uids]) for ticket in due]
