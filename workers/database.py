@@ -88,6 +88,8 @@ class Connection:
     def __init__(self, endpoint: str, account: Account, databases: Databases, schema: str | None = None) -> None:
         """Connect. Raises DatabaseGone, or DatabaseUnfit when the account may not."""
         self.endpoint = endpoint
+        self.patience_s = float(databases.read_timeout_s)
+        """So long an answer is waited for."""
         host, _, port = endpoint.rpartition(":")
         try:
             self._raw = MySQLdb.connect(

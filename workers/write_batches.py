@@ -153,6 +153,8 @@ class WriteBatches:
         if ended := self._ended():
             yield from self._end_those(ended)
             yield from self._begin(time.monotonic())
+        elif self._under_way and (oldest := self._under_way[0]).age_s > oldest.connection.patience_s:
+            raise DatabaseGone(f"{oldest.connection.endpoint}: a transaction does not end")
 
     def settle(self) -> Iterator[Writes]:
         """Wait for the end of what is under way."""
@@ -242,7 +244,7 @@ class WriteBatches:
                 yield from self.settle()  # ours may hold them
                 self._add_quotas(transaction)
         except QuotasLocked as error:
-            yield from self._alone(self._put_aside(transaction, error))
+            yield from self._alone(self._put_aside(transaction, error), transaction.connection)
         except (Fenced, StatementRefused, TryAgain, NoRoom) as error:
             yield from self._do_again(transaction, error)
         else:
@@ -281,14 +283,14 @@ class WriteBatches:
             return
         yield from self.settle()
         due = self._without_locked(transaction.due, transaction.connection) if isinstance(error, TryAgain) else transaction.due
-        yield from self._alone(due, are_new=not isinstance(error, Duplicate))
+        yield from self._alone(due, transaction.connection, are_new=not isinstance(error, Duplicate))
 
     def _why_fenced(self, transaction: WriteTransaction) -> Exception:
         return store.why_fenced(transaction.connection, self._instance, self._epoch, self.generation)
 
-    def _alone(self, due: list[DueWrite], are_new: bool = True) -> Iterator[Writes]:
+    def _alone(self, due: list[DueWrite], connection: Connection, are_new: bool = True) -> Iterator[Writes]:
         try:
-            yield from self._try(due, are_new)
+            yield from self._try(due, connection, are_new)
         except (StatementRefused, TryAgain) as error:
             # One of them is poisonous, or meets a lock: alone it fails alone, or waits alone.
             due = self._not_put_aside(due)
@@ -296,8 +298,8 @@ class WriteBatches:
                 return
             if len(due) > 1:
                 half = len(due) // 2
-                yield from self._alone(due[:half], are_new)
-                yield from self._alone(self._not_locked(due[half:]), are_new)
+                yield from self._alone(due[:half], connection, are_new)
+                yield from self._alone(self._not_locked(due[half:]), connection, are_new)
             elif isinstance(error, StatementRefused):
                 yield self._none([], [each.write for each in due], Refused(str(error)))
             else:
@@ -321,12 +323,13 @@ class WriteBatches:
         self._locked += [each for each in due if each.write.uid in locked]
         return [each for each in due if each.write.uid not in locked]
 
-    def _try(self, due: list[DueWrite], are_new: bool) -> Iterator[Writes]:
-        """One transaction from its beginning to its end, with nothing beside it. What it raises says that it was rolled back."""
+    def _try(self, due: list[DueWrite], connection: Connection, are_new: bool) -> Iterator[Writes]:
+        """One transaction from its beginning to its end, with nothing beside it but what waits for quotas, on another connection. What it
+        raises says that it was rolled back."""
         for attempt in range(TRIES):
             if not due:
                 return
-            transaction = self._transaction(self._connections[0])
+            transaction = self._transaction(connection)
             try:
                 transaction.send(due, are_new)
                 if transaction.needs_quotas:

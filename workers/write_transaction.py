@@ -134,12 +134,12 @@ class WriteTransaction:
             self.connection.receive_block()
 
     @property
-    def needs_quotas(self) -> bool:
-        return bool(self._waiting)
+    def age_s(self) -> float:
+        return time.monotonic() - self._began_at
 
     @property
-    def has_quotas(self) -> bool:
-        return self._quotas is not None
+    def needs_quotas(self) -> bool:
+        return bool(self._waiting)
 
     def send_with_quotas(self, patience_s: float) -> None:
         """Apply those that wait for quotas, once these are locked, and send COMMIT with them.
@@ -169,8 +169,7 @@ class WriteTransaction:
         """Wait for the end of the transaction; what the front is to hear of it. Raises as `store.receive_transaction`."""
         tick, waiting = store.receive_transaction(self.connection)
         outcomes = [_outcome(each, waiting.get(each.write.uid, ())) for each in self._applied]
-        took_ms = (time.monotonic() - self._began_at) * 1000
-        return Writes(self._generation, tick, took_ms, len(self._purges), outcomes, self._refused, [], self.grants, self.capped)
+        return Writes(self._generation, tick, self.age_s * 1000, len(self._purges), outcomes, self._refused, [], self.grants, self.capped)
 
     def _split(self, due: Sequence[DueWrite], owned: Sequence[SegmentRow]) -> tuple[list[DueWrite], list[Write]]:
         """Those whose users are ours while these segments are, and the others, which are to be refused (INV 12)."""

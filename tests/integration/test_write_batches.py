@@ -353,6 +353,23 @@ def test_what_has_waited_too_long_for_the_commit_before_it_is_done_again_after_i
     assert [[number for number, _, _ in frame.outcomes] for frame in frames] == [[1], [2]]
 
 
+def test_a_transaction_that_does_not_end_ends_the_life(
+    batches: WriteBatches, connection: Connection, stack: PrivateStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for it alone: looks at the master go on beside it, on a connection of their own."""
+    blocking = HeldLock(stack.master, "BACKUP STAGE START", "tasksys_user")
+    try:
+        blocking.execute("BACKUP STAGE BLOCK_COMMIT")
+        frames = list(batches.write([write(1, 6_100_000_630, new_event_id())], time.monotonic()))
+        assert not list(batches.go_on())
+        monkeypatch.setattr(batches._under_way[0].connection, "patience_s", 0.0)
+        with pytest.raises(DatabaseGone):
+            list(batches.go_on())
+    finally:
+        blocking.release()
+    assert not frames
+
+
 def test_users_are_read_anew_when_the_segment_was_somebody_elses_meanwhile(batches: WriteBatches, connection: Connection) -> None:
     uid = 6_100_000_080
     committed(batches, [write(1, uid, new_event_id())])
@@ -463,6 +480,29 @@ def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(
     answers = answers_by_number(frames)
     assert (answers[1].base_version, answers[2].base_version) == (0, 1)
     assert connections[2].execute("SELECT used FROM task_quota") == [(2,)]
+
+
+def test_what_is_done_again_leaves_alone_what_stands_open_until_it_has_its_quotas(
+    batches: WriteBatches, stack: PrivateStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that was refused is done again on its own connection: a BEGIN on another would commit what stands open there."""
+    uid, known = 6_100_000_240, new_event_id()
+    committed(batches, [write(1, uid, known)])
+    frames = list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
+    frames += batches.write([write(3, uid, known)], time.monotonic())
+    first, second = batches._under_way
+    frames += batches._end(first)
+    assert batches._under_way == [second]
+    monkeypatch.setattr(batches, "_ended", list)  # as if it took longer
+    holding = HeldLock(stack.master, "INSERT INTO task_quota (task_id, period_key, used) VALUES (2, 'total', 0)", "tasksys_user")
+
+    frames += batches.write([write(4, uid + 2, new_event_id()), capped(5, uid + 3, new_event_id())], time.monotonic())
+    monkeypatch.undo()
+    frames += batches.drain()
+    holding.release()
+    eventually(lambda: frames.extend(committed(batches, [])) or 5 in answers_by_number(frames))
+
+    assert {number: answer.applied for number, answer in answers_by_number(frames).items()} == {2: True, 3: False, 4: True, 5: True}
 
 
 def test_a_user_comes_back_from_the_database_as_he_was_kept_in_memory(batches: WriteBatches, connection: Connection) -> None:
