@@ -7,7 +7,7 @@ whether a database may be used at all (its settings are part of the protocol's p
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import MySQLdb
@@ -23,6 +23,8 @@ NO_SUCH_TABLE = 1146
 ACCESS_DENIED = (1044, 1045, 1142, 1227, 1698)
 READ_ONLY = (1290, 1836)
 NO_ROOM = (1021, 1030, 1041, 1114, 3)
+FENCED = 30001
+"""Our own number (numbers from 30,000 on are nobody's): a block of statements has ended itself, see `fence`."""
 CONNECTION_LOST = (1053, 1152, 1153, 1158, 1159, 1160, 1161, 1927, 2002, 2003, 2006, 2012, 2013, 2026, 2055, 4031)
 
 _UNPARSED: dict[int, object] = {}
@@ -64,12 +66,30 @@ class Duplicate(StatementRefused):
     """An INSERT met a key that is there already. The statement did nothing, and the transaction goes on."""
 
 
+class Fenced(Exception):
+    """A block's own fence has ended it; the message is what `fence` was given. It is to be rolled back."""
+
+
+def fence(condition: bytes, message: str) -> bytes:
+    """A statement of a block that ends it, if the condition is true: nothing that stands after it is executed. Raised as Fenced.
+
+    (A condition within DO would not do: DO forgets its errors.)
+    """
+    return b"IF %b THEN %b; END IF" % (condition, raising(message))
+
+
+def raising(message: str) -> bytes:
+    return b"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = '%b'" % (FENCED, message.encode())
+
+
 class Connection:
     """One connection, reading in autocommit (each statement sees the newest state), with every wait bounded."""
 
     def __init__(self, endpoint: str, account: Account, databases: Databases, schema: str | None = None) -> None:
         """Connect. Raises DatabaseGone, or DatabaseUnfit when the account may not."""
         self.endpoint = endpoint
+        self.patience_s = float(databases.read_timeout_s)
+        """So long an answer is waited for."""
         host, _, port = endpoint.rpartition(":")
         try:
             self._raw = MySQLdb.connect(
@@ -155,35 +175,34 @@ class Connection:
     def execute_all(self, statements: Iterable[bytes]) -> None:
         """Changing statements, one after the other, in as few packets as the server takes. One that fails ends it:
         what stands after it is not executed, also in its packet."""
-        if self.start_all(statements):
-            self.finish_all()
-
-    def start_all(self, statements: Iterable[bytes]) -> bool:
-        """As `execute_all`, but the last packet is only sent, and `finish_all` is to be called before anything else is asked.
-        False when there was none."""
-        packet = b""
-        for statement in statements:
-            if packet and len(packet) + len(statement) > PACKET_BYTES:
-                self.send(packet)
-                self.finish_all()
-                packet = b""
-            packet = packet + b";" + statement if packet else statement
-        if packet:
-            self.send(packet)
-        return bool(packet)
-
-    def finish_all(self) -> None:
-        """Wait for the end of all statements that were sent; raises what became of the one that failed."""
         raw = self._raw
         try:
-            raw.read_query_result()
-            while raw.next_result() == 0:
-                pass
+            for packet in in_packets(statements):
+                raw.query(b";".join(packet))
+                while raw.next_result() == 0:
+                    pass
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
 
+    def send_block(self, statements: Iterable[bytes]) -> None:
+        """Send statements as one, a block: the first that fails ends it, and it says nothing before it has ended, or comes to a statement
+        that reads: `receive_block` is to be called then, and nothing else asked before."""
+        self.send(b"BEGIN NOT ATOMIC " + b";".join(statements) + b";END")
+
+    def receive_block(self) -> list[tuple[tuple[Any, ...], ...]]:
+        """The rows of each of its statements that read; raises what ended it."""
+        raw = self._raw
+        try:
+            raw.read_query_result()
+            results = [raw.store_result()]
+            while raw.next_result() == 0:
+                results.append(raw.store_result())
+        except MySQLdb.Error as error:
+            raise _translated(error, self.endpoint) from error
+        return [result.fetch_row(0) for result in results if result is not None]
+
     def send(self, statement: bytes) -> None:
-        """Send a packet, and do not wait for what comes of it: `receive` does, or `finish_all`. Nothing else may be asked meanwhile."""
+        """Send a packet, and do not wait for what comes of it: `receive` does. Nothing else may be asked meanwhile."""
         try:
             self._raw.send_query(statement)
         except MySQLdb.Error as error:
@@ -195,11 +214,6 @@ class Connection:
             self._raw.read_query_result()
         except MySQLdb.Error as error:
             raise _translated(error, self.endpoint) from error
-
-    def receive_counting(self) -> tuple[int, int]:
-        """As `receive`; how many rows the statement matched, and its LAST_INSERT_ID."""
-        self.receive()
-        return int(self._raw.affected_rows()), int(self._raw.insert_id())
 
     def fileno(self) -> int:
         """Readable once the end of what was sent is known."""
@@ -219,6 +233,20 @@ class Connection:
             raise _translated(error, self.endpoint) from error
 
 
+def in_packets(statements: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Statements that go together, PACKET_BYTES at the most, or a single one."""
+    packet: list[bytes] = []
+    size = 0
+    for statement in statements:
+        if packet and size + len(statement) > PACKET_BYTES:
+            yield packet
+            packet, size = [], 0
+        packet.append(statement)
+        size += len(statement)
+    if packet:
+        yield packet
+
+
 def _number(error: MySQLdb.Error) -> int:
     return int(error.args[0]) if error.args and isinstance(error.args[0], int) else 0
 
@@ -229,6 +257,8 @@ def _text(error: MySQLdb.Error) -> str:
 
 def _translated(error: MySQLdb.Error, endpoint: str) -> Exception:
     number, sentence = _number(error), f"{endpoint}: {_text(error)}"
+    if number == FENCED:
+        return Fenced(str(error.args[1]))
     if number in (DEADLOCK, NUMBERS_TAKEN):
         return TryAgain(sentence)
     if number in (LOCK_WAIT, STATEMENT_TIME):

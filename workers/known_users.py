@@ -28,6 +28,11 @@ class KnownUsers:
     def __len__(self) -> int:
         return len(self._users)
 
+    @property
+    def owned(self) -> Sequence[SegmentRow]:
+        """What was held when the users were kept."""
+        return self._owned
+
     def are_owned_as_before(self, owned: Sequence[SegmentRow]) -> bool:
         """Whether the segments that a transaction holds are those of before; if not, everybody is forgotten."""
         if owned == self._owned:

@@ -65,8 +65,8 @@ def master_db_svr(configuration: Configuration, instance: str, stop: StopFlag, l
     traffic = Traffic()
 
     def live(place: Place, connection: Connection) -> None:
-        with contextlib.closing(role.open(place.look.endpoint)) as second:
-            _Life(configuration, instance, stop, log, place, connection, second, traffic).live()
+        with contextlib.closing(role.open(place.look.endpoint)) as first, contextlib.closing(role.open(place.look.endpoint)) as second:
+            _Life(configuration, instance, stop, log, place, connection, (first, second), traffic).live()
 
     # What a write makes is freed by counting references, and users who are kept are many: cycles are looked for seldom.
     gc.freeze()
@@ -85,10 +85,11 @@ class _Life:
         log: logging.Logger,
         place: Place,
         connection: Connection,
-        second: Connection,
+        writing: tuple[Connection, Connection],
         traffic: Traffic,
     ) -> None:
-        """`second`: on which the next transaction is made while one is being committed. `traffic` outlives this life."""
+        """`connection`: to look at what others have written, also while transactions are under way on those for `writing`. `traffic`
+        outlives this life."""
         self._traffic = traffic
         self._settings = configuration.dbsvr
         self._beat_s = self._settings.beat_ms / 1000
@@ -99,7 +100,7 @@ class _Life:
         self._place = place
         self._link = link = place.link
         self._connection = connection
-        self._second = second
+        self._writing = writing
         self._run_id = link.welcome.run_id
         self._queues = Queues.open(link.welcome.queue_key)
         self._revisions = Revisions(connection, configuration.databases.configuration_schema, link.welcome.etag)
@@ -120,6 +121,7 @@ class _Life:
             # A disk that is full in the midst of a COMMIT holds that transaction, and its row, until there is room again.
             self._link.send(Down(f"the master cannot write: {error}"))
             raise
+        store.wait_for_no_row(self._connection)
         generation, fork_tick, cause = claim.timeline
         endpoint = self._connection.endpoint
         ownership = self._ownership = Ownership(
@@ -129,11 +131,9 @@ class _Life:
         )
         if cause:
             ownership.forget()  # a change of master is a takeover: the leases of before are to be waited out
-        self._batches = WriteBatches(
-            (self._connection, self._second), ownership, claim.epoch, generation, self._traffic, self._settings.batch
-        )
+        self._batches = WriteBatches(self._writing, ownership, claim, self._traffic, self._settings.batch)
         self._repairs = Repairs(endpoint, self._databases, ownership, claim.epoch, generation)
-        self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._batches.beat, self._log)
+        self._keeper = SegmentKeeper(self._connection, self._settings, ownership, generation, self._fresh_tick, self._log)
         segments = self._keeper.look()
         # Before the fresh tick is known, and with it the first replica is used.
         self._link.hold(self._holds.first_look())
@@ -195,9 +195,9 @@ class _Life:
         segments, revisions, holds = self._keeper.is_due(boottime(), may_be_early), self._revisions.is_due(now), self._holds.is_due(now)
         if not (beat or segments or revisions or holds):
             return
-        self._say(self._batches.drain())
-        self._link.flush()
         if beat:
+            self._say(self._batches.drain())
+            self._link.flush()
             self._beat()
         if segments:
             self._link.hold(self._keeper.look())
@@ -226,6 +226,11 @@ class _Life:
         if not turn.is_overdue and not (is_quiet and queues.finish.depth() == 0 and queues.query.depth() == 0):
             return False  # the front will say it again
         return self._write(queues.clear.drain(self._run_id, 0, self._batches.room))
+
+    def _fresh_tick(self) -> int:
+        self._say(self._batches.drain())
+        self._link.flush()
+        return self._batches.beat()
 
     def _beat(self) -> None:
         self._last_commit_at = time.monotonic()
@@ -268,8 +273,6 @@ class _Life:
         if sure:
             _, tick, snapshots = store.read_snapshots(self._batches.free, self._instance, sure, self._known)
         if unsure:
-            self._say(self._batches.drain())  # what is open may hold the row of our tick by now
-            self._link.flush()
             tick, more = self._read_by_lock(sorted(unsure), tick)
             snapshots |= more
         answers = [(ticket.request_id, [snapshots.get(uid, NOT_NOW) for uid in ticket.uids]) for ticket in due]

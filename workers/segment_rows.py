@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tasksys_site.configuration import Segment
-from workers.database import Connection
+from workers.database import Connection, fence
 from workers.messages import SegmentRow
 
 _COLUMNS = "segment, first_uid, last_uid, home, owner, epoch, lease_ms"
+
+
+OWNED_OTHERWISE = "owned otherwise"
 
 
 class Look(NamedTuple):
@@ -77,6 +80,17 @@ def lock_owned(instance: str) -> str:
     """The statement for the segments that the instance owns, held so until the transaction ends. A plain SELECT would not do: the new
     owner's writes were overwritten (INV 12)."""
     return f"SELECT {_COLUMNS} FROM segment_owner WHERE owner = '{instance}' LOCK IN SHARE MODE"
+
+
+def fence_owned(instance: str, owned: Iterable[SegmentRow]) -> tuple[bytes, bytes]:
+    """Two statements for a block, which lock what `lock_owned` locks, and end the block with OWNED_OTHERWISE where that is not exactly
+    `owned`. A change of owner raises the epoch, so name and epoch say all."""
+    expected = ",".join(f"{row.segment}:{row.epoch}" for row in sorted(owned, key=lambda row: row.segment))
+    return (
+        b"SELECT GROUP_CONCAT(segment, ':', epoch ORDER BY segment) INTO @owned FROM segment_owner"
+        b" WHERE owner = '%b' LOCK IN SHARE MODE" % instance.encode(),
+        fence(b"NOT @owned <=> '%b'" % expected.encode(), OWNED_OTHERWISE),
+    )
 
 
 def change_owner(connection: Connection, row: SegmentRow, owner: str, home: str, lease_ms: int, hold_ms: int = 0) -> bool:

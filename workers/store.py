@@ -13,13 +13,13 @@ from datetime import datetime, timezone
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain
+from workers.database import Connection, DatabaseGone, DatabaseUnfit, TryAgain, fence, in_packets, raising
 from workers.grants import Grant
 from workers.known_snapshots import KnownSnapshots, Versioned
 from workers.messages import SegmentRow
 from workers.protocol import IN_PROGRESS
 from workers.quotas import QuotaKey
-from workers.segment_rows import lock_owned
+from workers.segment_rows import fence_owned, lock_owned
 from workers.snapshots import open_snapshots
 from workers.stored_results import answered
 from workers.timelines import Found, Known, Timeline, is_outdated, timeline_of
@@ -29,6 +29,9 @@ from workers.users import STATES, Record, User
 
 STATEMENT_BYTES = 256 * 1024
 Quote: TypeAlias = "Callable[[str | bytes], bytes]"
+
+
+EPOCH_OVER, TICK_LOCKED = "epoch over", "tick locked"
 
 
 class Superseded(Exception):
@@ -212,38 +215,40 @@ def wait_for_no_row(connection: Connection) -> None:
 
 
 def take_tick(connection: Connection, instance: str, epoch: int, generation: int) -> int:
-    """Take the tick of a write transaction that is about to be committed, and wait until its row is locked; the tick.
+    """Bump the tick by itself, or within a transaction that is open; the tick.
 
-    Raises Superseded; DatabaseUnfit when an operator has begun a new generation.
-
-    Awaited, and before COMMIT is sent: a COMMIT that a frozen server finds later cannot come without it, and the lock keeps a
-    predecessor from committing after its successor's fresh tick. Who holds that row is a successor, about to commit it.
+    Raises Superseded; DatabaseUnfit when an operator has begun a new generation. Who holds that row for longer is a successor.
     """
-    ask_for_tick(connection, instance, epoch, generation)
     try:
-        return receive_tick(connection, instance, epoch, generation)
+        matched, tick = connection.execute_counting(_bump(connection, instance, epoch, generation).decode())
     except TryAgain as error:
         raise DatabaseGone(f"the row of instance {instance} stays locked: {error}") from error
+    if matched != 1:
+        connection.execute("ROLLBACK")
+        raise why_fenced(connection, instance, epoch, generation)
+    return tick
 
 
-def ask_for_tick(connection: Connection, instance: str, epoch: int, generation: int) -> None:
-    """The first half of `take_tick`: nothing else may be asked here until `receive_tick`. The row may be our own COMMIT's for a while."""
+def _bump(connection: Connection, instance: str, epoch: int, generation: int) -> bytes:
+    """The row may be that of our own transaction before, until it has ended."""
     patience = b"SET STATEMENT innodb_lock_wait_timeout = 3 FOR " if connection.is_mariadb else b""
-    connection.send(
+    return (
         b"%bUPDATE db_info SET tick = LAST_INSERT_ID(tick + 1), wall_us = %d WHERE instance = %b AND worker_epoch = %d AND generation = %d"
-        % (patience, _wall_us(), connection.quote(instance), epoch, generation)
+        % (
+            patience,
+            _wall_us(),
+            connection.quote(instance),
+            epoch,
+            generation,
+        )
     )
 
 
-def receive_tick(connection: Connection, instance: str, epoch: int, generation: int) -> int:
-    """The other half: the tick. Raises TryAgain when its row stayed locked."""
-    matched, tick = connection.receive_counting()
-    if matched != 1:
-        connection.execute("ROLLBACK")
-        if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):
-            raise DatabaseUnfit(f"generation {generation} of instance {instance} is over")
-        raise Superseded(f"epoch {epoch} of instance {instance} is over")
-    return tick
+def why_fenced(connection: Connection, instance: str, epoch: int, generation: int) -> Superseded | DatabaseUnfit:
+    """Why no row of `db_info` was found for this epoch and generation. Outside of a transaction."""
+    if connection.execute("SELECT 1 FROM db_info WHERE instance = %s AND worker_epoch = %s", (instance, epoch)):
+        return DatabaseUnfit(f"generation {generation} of instance {instance} is over")
+    return Superseded(f"epoch {epoch} of instance {instance} is over")
 
 
 def begin(connection: Connection) -> None:
@@ -273,14 +278,12 @@ def lock_quotas(connection: Connection, keys: Collection[QuotaKey], patience_s: 
     return {(task, key): used for task, key, used in found}
 
 
-def save_quotas(connection: Connection, used: dict[QuotaKey, int]) -> None:
-    """Of those that were locked."""
-    connection.execute_all(
-        _in_statements(
-            b"INSERT INTO task_quota (task_id, period_key, used) VALUES ",
-            (b"(%d,%b,%d)" % (task, connection.quote(key), count) for (task, key), count in sorted(used.items())),
-            b" ON DUPLICATE KEY UPDATE used = VALUES(used)",
-        )
+def saving_quotas(quote: Quote, used: dict[QuotaKey, int]) -> Iterator[bytes]:
+    """The statements for those that were locked."""
+    yield from _in_statements(
+        b"INSERT INTO task_quota (task_id, period_key, used) VALUES ",
+        (b"(%d,%b,%d)" % (task, quote(key), count) for (task, key), count in sorted(used.items())),
+        b" ON DUPLICATE KEY UPDATE used = VALUES(used)",
     )
 
 
@@ -305,38 +308,31 @@ def commit(connection: Connection) -> None:
     connection.execute("COMMIT")
 
 
-def send_commit(connection: Connection) -> None:
-    """Its end is waited for by `Connection.receive`."""
-    connection.send(b"COMMIT")
-
-
 def roll_back(connection: Connection) -> None:
     connection.execute("ROLLBACK")
 
 
 class Loaded(NamedTuple):
-    """What a write transaction begins with: the segments that are ours while it lasts, the users as they are (unknown ones with
-    version 0), and the cache nodes with an earlier purge of a user that is not done."""
+    """What a write transaction begins with that has to read: the segments that are ours while it lasts, and the users as they are
+    (unknown ones with version 0)."""
 
     owned: list[SegmentRow]
     users: dict[int, User]
-    purges: dict[int, list[str]]
 
 
-def load(connection: Connection, instance: str, uids: Collection[int], known: Collection[int] = (), begins: bool = True) -> Loaded:
+def load(connection: Connection, instance: str, uids: Collection[int], begins: bool = True) -> Loaded:
     """In one round trip, which opens the transaction if it `begins`. Ownership comes first, by a locking read: who has lost it must not
-    apply anything (INV 12). Of users who are `known` only the purges are looked for."""
-    users = {uid: User(uid) for uid in uids if uid not in known}
-    numbers = ",".join(map(str, uids))
+    apply anything (INV 12)."""
+    users = {uid: User(uid) for uid in uids}
     statements = ["BEGIN"] if begins else []
-    statements += [lock_owned(instance), f"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN ({numbers})"]
+    statements.append(lock_owned(instance))
     if users:
         statements.append(
             "SELECT s.uid, s.version, s.points, s.born_version, t.task_id, t.period_key,"
             " t.progress, t.state, t.completed_at, t.claimed_at, t.revision, t.granted, t.taken_back, t.members"
             f" FROM user_state s LEFT JOIN user_task t ON t.uid = s.uid WHERE s.uid IN ({','.join(map(str, users))})"
         )
-    owned, purges, *read = connection.rows_of_all(statements)
+    owned, *read = connection.rows_of_all(statements)
     for uid, version, points, born_version, task, period, progress, state, *columns in read[0] if read else ():
         user = users[uid]
         user.version, user.points, user.born_version = version, points, born_version
@@ -344,10 +340,7 @@ def load(connection: Connection, instance: str, uids: Collection[int], known: Co
             user.tasks[task, period] = record = Record(progress, STATES[state], *columns)
             if record.members is not None:
                 user.member_bytes += len(record.members)
-    waiting: dict[int, list[str]] = {}
-    for uid, node in purges:
-        waiting.setdefault(uid, []).append(node)
-    return Loaded([SegmentRow(*row) for row in owned], users, waiting)
+    return Loaded([SegmentRow(*row) for row in owned], users)
 
 
 def load_events(connection: Connection, events: Iterable[tuple[int, str]]) -> dict[tuple[int, str], bytes]:
@@ -392,17 +385,62 @@ class Purge(NamedTuple):
     node: str
 
 
-def save(
-    connection: Connection, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
-) -> bool:
-    """Send what writes back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge. True
-    when there is anything: its end is waited for by `Connection.finish_all`.
+def saving(
+    quote: Quote, generation: int, users: Collection[User], events: Iterable[AppliedEvent], purges: Iterable[Purge], now_ms: int
+) -> Iterator[bytes]:
+    """The statements that write back what was applied: event ids, cleared tasks, touched records, versions, grants, the copies to purge.
 
-    That raises Duplicate when one of the events is known; the transaction is still open then, and is to be rolled back.
+    Duplicate is raised where one of the events is known: the transaction is still open then, and is to be rolled back.
     """
-    quote = connection.quote
-    saving = _saving(quote, sorted(users, key=lambda user: user.uid), events, now_ms)
-    return connection.start_all((*saving, *_purging(quote, generation, purges, now_ms)))
+    yield from _saving(quote, sorted(users, key=lambda user: user.uid), events, now_ms)
+    yield from _purging(quote, generation, purges, now_ms)
+
+
+def send_transaction(
+    connection: Connection,
+    instance: str,
+    epoch: int,
+    generation: int,
+    owned: Collection[SegmentRow] | None,
+    saving: Iterable[bytes],
+    uids: Collection[int],
+) -> None:
+    """Send a write transaction as a block, up to its COMMIT, and do not wait for it: `receive_transaction` does, once the connection can be
+    read.
+
+    `owned`: it begins here, and is for exactly these segments. None: it was begun by `load`, which has locked what is ours.
+
+    COMMIT goes with all the rest, because the database itself asks what must be true: a block that a frozen server finds later ends
+    before its COMMIT where the epoch is over by then, or a segment has another owner (docs/protocol.md, INV 3 and 12). The tick comes last:
+    its row is locked until the end of the COMMIT, so ticks rise in the order of commits, and the next transaction can be made meanwhile.
+    """
+    opening = (b"START TRANSACTION", *fence_owned(instance, owned)) if owned is not None else ()
+    bump = (
+        b"BEGIN DECLARE EXIT HANDLER FOR 1205 %b" % raising(TICK_LOCKED),
+        _bump(connection, instance, epoch, generation),
+        fence(b"ROW_COUNT() <> 1", EPOCH_OVER),
+        b"END",
+    )
+    numbers = b",".join([b"%d" % uid for uid in uids])
+    asking = (b"SELECT LAST_INSERT_ID()", b"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN (%b)" % numbers)
+    *parts, last = in_packets((*opening, *saving, b";".join((*bump, b"COMMIT", *asking))))
+    for part in parts:
+        connection.send_block(part)
+        connection.receive_block()
+    connection.send_block(last)
+
+
+def receive_transaction(connection: Connection) -> tuple[int, dict[int, list[str]]]:
+    """Wait for the end of a write transaction; its tick, and for its users the cache nodes with a purge that is not done.
+
+    Raises Fenced with OWNED_OTHERWISE, EPOCH_OVER (see `why_fenced`) or TICK_LOCKED, and what a statement was refused for. It is to be
+    rolled back then.
+    """
+    ((tick,),), rows = connection.receive_block()
+    purges: dict[int, list[str]] = {}
+    for uid, node in rows:
+        purges.setdefault(uid, []).append(node)
+    return tick, purges
 
 
 def _saving(quote: Quote, users: list[User], events: Iterable[AppliedEvent], now_ms: int) -> Iterator[bytes]:

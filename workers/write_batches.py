@@ -1,9 +1,9 @@
-"""Writes as transactions, two at a time: while one is in its COMMIT, which waits for the disk, the next is made on a second connection.
+"""Writes as transactions, two at a time: while one waits for the disk in its COMMIT, the database is at the next, on a second connection.
 
-There is one *open* transaction at the most, which takes what comes, and one in its COMMIT. The open one takes its tick and follows
-when the other has ended, so ticks rise in the order of commits; when it has grown as large as the other, it asks for its tick before, and
-is *closed* from then on. A user with a write in the COMMIT is not in the open one: his next write is held until then. When the database
-refuses something, all of the open one is rolled back and done again alone, in ever smaller transactions, until the guilty write is alone.
+A transaction is a block that ends by itself (`write_transaction`). Ticks rise in the order of commits, and the front hears of them in that
+order. Who waits while both are under way goes together into the next. A user is in one of them at the most: his next write is held until
+then. When the database refuses something, all of its transaction is rolled back and done again alone, in ever smaller transactions, until
+the guilty write is alone.
 
 A write that meets a row lock of somebody else waits here, is tried again every LOCKED_RETRY_S until its time is over, and holds nobody up
 but later writes of the same user: whose rows are locked is asked for (`store.locked_users`), not found out by trying.
@@ -16,10 +16,9 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from workers import store
-from workers.database import Connection, DatabaseGone, Duplicate, Locked, NoRoom, StatementRefused, TryAgain
+from workers.database import Connection, DatabaseGone, Duplicate, Fenced, Locked, NoRoom, StatementRefused, TryAgain
 from workers.known_users import KnownUsers
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
@@ -36,15 +35,6 @@ TRAFFIC_AGAIN_S = 10.0
 QUOTA_PATIENCE_S = 0.3
 """Another DBSvr holds quotas while it commits. Who has waited so long in vain asks without waiting, until he has had them again.
 Shorter than a tick may stand still before the other DBSvr takes over (`takeover_after_ms`)."""
-KEPT_ALIVE_EVERY_S = 0.5
-"""The server ends a transaction that idles for too long; the open one may have to wait for a slow disk."""
-
-
-class _Committing(NamedTuple):
-    """A transaction whose COMMIT was sent."""
-
-    transaction: WriteTransaction
-    tick: int
 
 
 class WriteBatches:
@@ -54,8 +44,7 @@ class WriteBatches:
         self,
         connections: tuple[Connection, Connection],
         ownership: Ownership,
-        epoch: int,
-        generation: int,
+        claim: store.Claim,
         traffic: Traffic,
         most: int = 128,
     ) -> None:
@@ -63,15 +52,15 @@ class WriteBatches:
         self._connections = connections
         self._ownership = ownership
         self._instance = ownership.instance
-        self._epoch = epoch
+        self._epoch = claim.epoch
         self._most = most
-        self.generation = generation
+        self.generation = claim.timeline.generation
         self._traffic = traffic
         self._users = KnownUsers()
-        self._open: WriteTransaction | None = None
-        self._committing: _Committing | None = None
-        self._held: list[DueWrite] = []
-        """For users with a write in the COMMIT, or while what is open is closed."""
+        self._under_way: list[WriteTransaction] = []
+        self._waiting: list[DueWrite] = []
+        """In the order in which they came: for a connection, for company, or for the end of their user's write before."""
+        self._last_tick = claim.tick
         self._locked: list[DueWrite] = []
         self._try_locked_at = 0.0
         self._quota_patience_s: float = QUOTA_PATIENCE_S
@@ -119,14 +108,12 @@ class WriteBatches:
 
     @property
     def room(self) -> int:
-        """How many more writes may be taken now. None while the database is at those that were taken last: they find their place behind."""
-        if self._open is not None and (self._open.is_closed or self._open.is_busy):
-            return 0
-        return max(0, self._most - len(self._held) - (len(self._open.due) if self._open else 0))
+        """How many more writes may be taken now."""
+        return max(0, self._most - len(self._waiting))
 
     @property
     def is_idle(self) -> bool:
-        return self._open is None and self._committing is None
+        return not self._under_way and not self._waiting
 
     @property
     def next_try_at(self) -> float:
@@ -136,151 +123,143 @@ class WriteBatches:
     @property
     def _unused(self) -> Connection | None:
         """A connection without a transaction."""
-        used = [each.connection for each in (self._open, self._committing and self._committing.transaction) if each]
+        used = [each.connection for each in self._under_way]
         return next((each for each in self._connections if each not in used), None)
 
     @property
     def free(self) -> Connection:
-        """Where something else may be asked, once no COMMIT is under way: what is open is not seen there."""
-        assert self._committing is None
-        return self._connections[self._open is not None and self._open.connection is self._connections[0]]
+        """Where something else may be asked, while nothing is under way."""
+        assert not self._under_way
+        return self._connections[0]
 
     def filenos(self) -> list[int]:
-        """One is readable when the COMMIT under way has ended, or there is room for more writes: call `go_on` then, and look at `room`."""
-        waited_for = [self._committing.transaction] if self._committing is not None else []
-        if self._open is not None and self._open.is_busy:
-            waited_for.append(self._open)
-        return [each.connection.fileno() for each in waited_for]
+        """One is readable when a transaction has ended: call `go_on` then."""
+        return [each.connection.fileno() for each in self._under_way]
 
     # Each of these gives one frame for each transaction that has ended, and raises Superseded, DatabaseGone.
 
     def write(self, due: list[DueWrite], now: float) -> Iterator[Writes]:
-        """Take these writes. What was held, or is to be tried again, goes with them."""
-        yield from self.go_on()
+        """Take these writes. What waits, or is to be tried again, goes with them."""
+        yield from self._end_those(self._ended())
         if self._locked and now >= self._try_locked_at and (unused := self._unused) is not None:
             waiting, self._locked = self._locked, []
-            due = [*self._without_locked(waiting, unused), *due]
+            self._waiting = [*self._without_locked(waiting, unused), *self._waiting]
             self._try_locked_at = now + LOCKED_RETRY_S
-        if expired := [each.write.request_id for each in due if each.expires_at_ms <= now * 1000]:
-            yield self._none(expired)
-        yield from self._take([each for each in due if each.expires_at_ms > now * 1000])
+        self._waiting += due
+        yield from self._begin(now)
 
     def go_on(self) -> Iterator[Writes]:
-        """Once no COMMIT is under way any more, let the open transaction follow."""
-        if self._committing is not None:
-            if not select.select([self._committing.transaction.connection], [], [], 0)[0]:
-                yield from self._ask_for_tick()
-                return
-            yield from self.settle()
-        yield from self._follow()
+        """What has ended is said, and what waits may follow."""
+        if ended := self._ended():
+            yield from self._end_those(ended)
+            yield from self._begin(time.monotonic())
+        elif self._under_way and (oldest := self._under_way[0]).age_s > oldest.connection.patience_s:
+            raise DatabaseGone(f"{oldest.connection.endpoint}: a transaction does not end")
 
     def settle(self) -> Iterator[Writes]:
-        """Wait for the end of the COMMIT under way, if there is one."""
-        if self._committing is None:
-            return
-        transaction, tick = self._committing
-        while self._open is not None and not select.select([transaction.connection], [], [], KEPT_ALIVE_EVERY_S)[0]:
-            self._open.keep_alive()
-        self._committing = None
-        try:
-            transaction.connection.receive()
-        except NoRoom as error:
-            yield self._refused_for_room(transaction, error)
-        except (StatementRefused, TryAgain) as error:
-            raise DatabaseGone(f"a COMMIT was refused: {error}") from error  # the next life finds out what became of it
-        else:
-            self._traffic.note(transaction.day, transaction.begun, transaction.completed)
-            yield transaction.ended(tick)
+        """Wait for the end of what is under way."""
+        yield from self._end_those(list(self._under_way))
 
     def drain(self) -> Iterator[Writes]:
         """Wait until everything that was taken has ended, but for what waits for somebody else's lock."""
-        while not self.is_idle or self._held:
+        while not self.is_idle:
             yield from self.settle()
-            yield from self._follow()
+            yield from self._begin(time.monotonic())
 
-    def _ask_for_tick(self) -> Iterator[Writes]:
-        """While a COMMIT is under way: the database gives the next tick the moment that the row is free, with no word from here between.
+    def _ended(self) -> list[WriteTransaction]:
+        if not self._under_way:
+            return []
+        readable = select.select([each.connection for each in self._under_way], [], [], 0)[0]
+        return [each for each in self._under_way if each.connection in readable]
 
-        Only to a transaction that is as large as the one before: it takes no more writes from here on, and they should not become smaller.
-        """
-        transaction, committing = self._open, self._committing
-        if transaction is None or committing is None or transaction.is_closed or transaction.is_busy or transaction.needs_quotas:
-            return
-        if len(transaction.due) < len(committing.transaction.due):
-            return
+    def _end_those(self, transactions: list[WriteTransaction]) -> Iterator[Writes]:
+        for each in transactions:
+            if each in self._under_way:  # else it has ended with one before it
+                yield from self._end(each)
+
+    def _end(self, transaction: WriteTransaction) -> Iterator[Writes]:
+        """Wait for its end."""
+        self._under_way.remove(transaction)
         try:
-            self._finish(transaction)
-        except (StatementRefused, TryAgain, NoRoom) as error:
-            yield from self._do_again(error)
+            frame = transaction.receive()
+        except (Fenced, StatementRefused, TryAgain, NoRoom) as error:
+            yield from self._do_again(transaction, error)
             return
-        store.ask_for_tick(transaction.connection, self._instance, self._epoch, self.generation)
-        transaction.is_closed = True
+        if frame.tick != self._last_tick + 1:
+            # One with a lower tick has been committed before it, and its end is about to be heard of: the front hears of that first.
+            yield from self.settle()
+        yield self._said(transaction, frame)
 
-    def _follow(self) -> Iterator[Writes]:
-        """The COMMIT before has ended: take what was held for it, and commit what is open."""
-        if self._open is not None and self._open.is_closed and self._committing is None:
-            yield from self._end_open()
-        held, self._held = self._held, []
-        yield from self._take(held)
-        if self._open is not None and self._committing is None:
-            yield from self._end_open()
+    def _said(self, transaction: WriteTransaction, frame: Writes) -> Writes:
+        self._last_tick = frame.tick
+        self._traffic.note(transaction.day, transaction.begun, transaction.completed)
+        return frame
 
-    def _take(self, due: list[DueWrite]) -> Iterator[Writes]:
-        due = self._hold_back(due)
-        if not due:
-            return
-        if self._open is not None and self._open.is_closed:
-            self._held += due
-            return
-        if self._open is None:
-            self._open = self._begin()
-        try:
-            self._open.add(due)
-        except (StatementRefused, TryAgain, NoRoom) as error:
-            yield from self._do_again(error)
-            return
-        if self._committing is None:
-            yield from self._end_open()
+    def _begin(self, now: float) -> Iterator[Writes]:
+        """Let those that wait set out, as far as there are connections; the second only with as many as are under way in the first, so that
+        they do not become smaller."""
+        while self._waiting and self._unused is not None:
+            due, expired = self._take(now)
+            if expired:
+                yield self._none(expired)
+            if not due:
+                return
+            yield from self._send(due)
 
-    def _hold_back(self, due: list[DueWrite]) -> list[DueWrite]:
-        """Those that may be taken now. A client's writes are applied in his order: not before one of the same user that waits."""
+    def _take(self, now: float) -> tuple[list[DueWrite], list[int]]:
+        """Those of the waiting ones that may be begun, and the ids of those whose time is over. A client's writes are applied in his order:
+        not before one of the same user that waits."""
         locked = {each.write.uid for each in self._locked}
-        held = {each.write.uid for each in self._held}
-        if self._committing is not None:
-            held |= self._committing.transaction.uids
-        if not locked and not held:
-            return due
-        self._locked += [each for each in due if each.write.uid in locked]
-        self._held += [each for each in due if each.write.uid in held and each.write.uid not in locked]
-        return [each for each in due if each.write.uid not in locked and each.write.uid not in held]
+        held = {uid for each in self._under_way for uid in each.uids}
+        now_ms = now * 1000
+        due: list[DueWrite] = []
+        stay: list[DueWrite] = []
+        left: list[DueWrite] = []
+        expired: list[int] = []
+        for each in self._waiting:
+            if each.expires_at_ms <= now_ms:
+                expired.append(each.write.request_id)
+                continue
+            if each.write.uid in locked:
+                self._locked.append(each)
+                continue
+            left.append(each)
+            if each.write.uid in held or len(due) >= self._most:
+                stay.append(each)
+                held.add(each.write.uid)
+            else:
+                due.append(each)
+        if self._under_way and len(due) < len(self._under_way[-1].due):
+            stay, due = left, []
+        self._waiting = stay
+        return due, expired
 
-    def _begin(self) -> WriteTransaction:
-        busy = self._committing.transaction.connection if self._committing is not None else None
-        connection = next(each for each in self._connections if each is not busy)
-        return WriteTransaction(connection, self._ownership, self._users, self.generation)
-
-    def _end_open(self) -> Iterator[Writes]:
-        """The quotas that it needs, then its tick and COMMIT. Our own COMMIT has ended by then: it may have held them."""
-        transaction = self._open
-        assert transaction is not None
+    def _send(self, due: list[DueWrite]) -> Iterator[Writes]:
+        connection = self._unused
+        assert connection is not None
+        transaction = self._transaction(connection)
         try:
-            self._finish(transaction)
+            transaction.send(due)
+            if transaction.needs_quotas:
+                yield from self.settle()  # ours may hold them
+                self._add_quotas(transaction)
         except QuotasLocked as error:
-            self._open = None
-            yield from self._alone(self._put_aside(transaction, error))
-        except (StatementRefused, TryAgain, NoRoom) as error:
-            yield from self._do_again(error)
+            yield from self._alone(self._put_aside(transaction, error), transaction.connection)
+        except (Fenced, StatementRefused, TryAgain, NoRoom) as error:
+            yield from self._do_again(transaction, error)
         else:
-            yield from self._commit_open()
+            self._under_way.append(transaction)
 
-    def _finish(self, transaction: WriteTransaction) -> None:
+    def _transaction(self, connection: Connection) -> WriteTransaction:
+        return WriteTransaction(connection, self._ownership, self._users, self._epoch, self.generation)
+
+    def _add_quotas(self, transaction: WriteTransaction) -> None:
         try:
-            transaction.finish(self._quota_patience_s)
+            transaction.send_with_quotas(self._quota_patience_s)
         except QuotasLocked:
             self._quota_patience_s = 0
             raise
-        if transaction.has_quotas:
-            self._quota_patience_s = QUOTA_PATIENCE_S
+        self._quota_patience_s = QUOTA_PATIENCE_S
 
     def _put_aside(self, transaction: WriteTransaction, error: QuotasLocked) -> list[DueWrite]:
         """The writes that need quotas wait for whoever holds these; the others are left."""
@@ -288,42 +267,30 @@ class WriteBatches:
         self._locked += error.waiting
         return self._not_put_aside(transaction.due)
 
-    def _commit_open(self) -> Iterator[Writes]:
-        """Take the tick, and send COMMIT."""
-        transaction, self._open = self._open, None
-        assert transaction is not None
-        try:
-            tick = self._take_tick(transaction.connection, transaction.is_closed)
-        except TryAgain as error:
-            self._open = transaction  # its patience was over before the COMMIT before it
-            yield from self._do_again(error)
-            return
-        except NoRoom as error:
-            yield self._refused_for_room(transaction, error)
-            return
-        except StatementRefused as error:
-            raise DatabaseGone(f"a tick was refused: {error}") from error  # no fault of these writes: they go to the next life
-        store.send_commit(transaction.connection)
-        self._committing = _Committing(transaction, tick)
-
-    def _take_tick(self, connection: Connection, was_asked_for: bool = False) -> int:
-        take = store.receive_tick if was_asked_for else store.take_tick
-        return take(connection, self._instance, self._epoch, self.generation)
+    def _take_tick(self, connection: Connection) -> int:
+        self._last_tick = store.take_tick(connection, self._instance, self._epoch, self.generation)
+        return self._last_tick
 
     # -- when the database refuses something
 
-    def _do_again(self, error: Exception) -> Iterator[Writes]:
-        """Roll back what is open, and do it again with nothing beside it: what it met may have been our own COMMIT's lock."""
-        transaction, self._open = self._open, None
-        assert transaction is not None
+    def _do_again(self, transaction: WriteTransaction, error: Exception) -> Iterator[Writes]:
+        """Roll back, and do it again with nothing beside it: what it met may have been a lock of our own."""
         self._roll_back(transaction)
+        if str(error) == store.EPOCH_OVER:
+            raise self._why_fenced(transaction)
+        if isinstance(error, NoRoom):
+            yield self._refused_for_room(transaction.due, error)
+            return
         yield from self.settle()
         due = self._without_locked(transaction.due, transaction.connection) if isinstance(error, TryAgain) else transaction.due
-        yield from self._alone(due, are_new=not isinstance(error, Duplicate))
+        yield from self._alone(due, transaction.connection, are_new=not isinstance(error, Duplicate))
 
-    def _alone(self, due: list[DueWrite], are_new: bool = True) -> Iterator[Writes]:
+    def _why_fenced(self, transaction: WriteTransaction) -> Exception:
+        return store.why_fenced(transaction.connection, self._instance, self._epoch, self.generation)
+
+    def _alone(self, due: list[DueWrite], connection: Connection, are_new: bool = True) -> Iterator[Writes]:
         try:
-            yield from self._try(due, are_new)
+            yield from self._try(due, connection, are_new)
         except (StatementRefused, TryAgain) as error:
             # One of them is poisonous, or meets a lock: alone it fails alone, or waits alone.
             due = self._not_put_aside(due)
@@ -331,15 +298,14 @@ class WriteBatches:
                 return
             if len(due) > 1:
                 half = len(due) // 2
-                yield from self._alone(due[:half], are_new)
-                yield from self._alone(self._not_locked(due[half:]), are_new)
+                yield from self._alone(due[:half], connection, are_new)
+                yield from self._alone(self._not_locked(due[half:]), connection, are_new)
             elif isinstance(error, StatementRefused):
                 yield self._none([], [each.write for each in due], Refused(str(error)))
             else:
                 self._locked += due
         except NoRoom as error:
-            writes = [each.write for each in self._not_put_aside(due)]
-            yield self._none([], writes, MasterDown(f"the master cannot write: {error}"))
+            yield self._refused_for_room(self._not_put_aside(due), error)
 
     def _without_locked(self, due: list[DueWrite], connection: Connection) -> list[DueWrite]:
         """Those that can be tried; the others wait. One of them among many would end the transaction of all, over and over."""
@@ -357,15 +323,18 @@ class WriteBatches:
         self._locked += [each for each in due if each.write.uid in locked]
         return [each for each in due if each.write.uid not in locked]
 
-    def _try(self, due: list[DueWrite], are_new: bool) -> Iterator[Writes]:
-        """One transaction from its beginning to its end. What it raises says that it was rolled back."""
+    def _try(self, due: list[DueWrite], connection: Connection, are_new: bool) -> Iterator[Writes]:
+        """One transaction from its beginning to its end, with nothing beside it but what waits for quotas, on another connection. What it
+        raises says that it was rolled back."""
         for attempt in range(TRIES):
             if not due:
                 return
-            transaction = self._begin()
+            transaction = self._transaction(connection)
             try:
-                transaction.add(due, are_new)
-                self._finish(transaction)
+                transaction.send(due, are_new)
+                if transaction.needs_quotas:
+                    self._add_quotas(transaction)
+                frame = transaction.receive()
             except QuotasLocked as error:
                 due = self._put_aside(transaction, error)
             except Duplicate:
@@ -375,6 +344,12 @@ class WriteBatches:
                 if not are_new:
                     raise  # no event: it will come again
                 are_new = False
+            except Fenced as error:
+                self._roll_back(transaction)
+                if str(error) == store.EPOCH_OVER:
+                    raise self._why_fenced(transaction) from error
+                if str(error) == store.TICK_LOCKED:
+                    raise DatabaseGone(f"the row of instance {self._instance} stays locked") from error
             except TryAgain as error:
                 self._roll_back(transaction)
                 free = self._without_locked(due, transaction.connection)
@@ -385,9 +360,7 @@ class WriteBatches:
                 self._roll_back(transaction)
                 raise
             else:
-                self._open = transaction
-                yield from self._commit_open()
-                yield from self.settle()
+                yield self._said(transaction, frame)
                 return
         raise TryAgain("a batch was begun anew too often")
 
@@ -395,9 +368,8 @@ class WriteBatches:
         transaction.forget_users()
         store.roll_back(transaction.connection)
 
-    def _refused_for_room(self, transaction: WriteTransaction, error: NoRoom) -> Writes:
-        self._roll_back(transaction)
-        return self._none([], [each.write for each in transaction.due], MasterDown(f"the master cannot write: {error}"))
+    def _refused_for_room(self, due: list[DueWrite], error: NoRoom) -> Writes:
+        return self._none([], [each.write for each in due], MasterDown(f"the master cannot write: {error}"))
 
     def _none(self, expired: list[int], refused: list[Write] | None = None, error: DBSvrError | None = None) -> Writes:
         sentence = [(write.request_id, error.code, str(error)) for write in refused or []] if error else []

@@ -1,9 +1,9 @@
-"""One write transaction while it is being made: writes are added to it until it is committed, a few or many at a time.
+"""One write transaction: a batch of writes is applied here, and written by a single block of statements, from BEGIN to COMMIT.
 
-Leans on `changes` for what a write does, on `store` for the statements, on `KnownUsers` for who need not be read. Statements that write are
-sent and not waited for before the next thing is asked; meanwhile the answers are put together. The order is part of the proof
-(docs/protocol.md): the segments by a locking read, then the users, then what is written, then the quotas with what waits for them, then the
-tick, awaited alone, then COMMIT.
+Leans on `changes` for what a write does, on `store` for the statements, on `KnownUsers` for who need not be read. The block is sent and not
+waited for; meanwhile the answers are put together. The order is part of the proof (docs/protocol.md): the segments by a locking read, then
+the users, then what is written, then the quotas with what waits for them, then the tick, then COMMIT, which the database executes only
+where segments and epoch are still as they must be.
 
 A write for which a cap may decide waits, with all later ones of its user, until the transaction is about to end: the quotas are the only
 rows that DBSvrs share, and so they are held for one COMMIT alone.
@@ -11,7 +11,6 @@ rows that DBSvrs share, and so they are held for one COMMIT alone.
 
 from __future__ import annotations
 
-import select
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -20,13 +19,14 @@ from typing import NamedTuple, TypeAlias
 
 from workers import store
 from workers.changes import apply_changes, clear, encode_results
-from workers.database import Connection, NoRoom, StatementRefused, TryAgain
+from workers.database import Connection, TryAgain
 from workers.grants import GrantsNeeded
 from workers.known_users import KnownUsers
 from workers.messages import SegmentRow, Write, Writes
 from workers.ownership import Ownership, not_owner
 from workers.protocol import BadArgument, ChangeResult, NotOwner, OldRules, decode_changes
 from workers.quotas import QuotaKey, QuotasNeeded
+from workers.segment_rows import fence_owned
 from workers.snapshots import user_snapshot, write_answer
 from workers.steps import CAPPED
 from workers.store import AppliedEvent, Purge
@@ -52,33 +52,33 @@ class QuotasLocked(TryAgain):
         self.waiting = waiting
 
 
+_NOWHERE: frozenset[str] = frozenset()
+
+
 class _Applied(NamedTuple):
-    """What an answer is made of. `snapshot`: where a later write of the same batch changes the user again."""
+    """What an answer is made of. `purge`: the cache nodes named by this write and by those of its user before it, here."""
 
     write: Write
     is_new: bool
     results: bytes
     base_version: int
     user: User
-    purge: list[str]
+    purge: frozenset[str]
     snapshot: bytes | None
 
 
 class WriteTransaction:
-    def __init__(self, connection: Connection, ownership: Ownership, users: KnownUsers, generation: int) -> None:
+    def __init__(self, connection: Connection, ownership: Ownership, users: KnownUsers, epoch: int, generation: int) -> None:
         self.connection = connection
         self._ownership = ownership
+        self._instance = ownership.instance
         self._users = users
+        self._epoch = epoch
         self._generation = generation
         self._began_at = time.monotonic()
-        self.outcomes: list[Outcome] = []
-        """What the front is to hear once the COMMIT has ended well."""
-        self.is_closed = False
-        """Its tick was asked for: nothing may be added any more."""
-        self._is_saving = False
-        self._failure: Exception | None = None
+        self._applied: list[_Applied] = []
         self._refused: list[Refusal] = []
-        self._purges = 0
+        self._purges: dict[tuple[int, str], Purge] = {}
         self.day = ""
         """UTC, of the last write."""
         self.begun: list[int] = []
@@ -92,115 +92,108 @@ class WriteTransaction:
         """Changes that a cap has refused, as a whole or in part."""
         self._are_new = True
         self._waiting: list[DueWrite] = []
+        self._users_waiting: dict[int, User] = {}
         self._quotas: dict[QuotaKey, int] | None = None
 
-    def add(self, due: Sequence[DueWrite], are_new: bool = True) -> None:
-        """Apply these writes, and write down what comes of them. The database may be at it still when this returns.
+    def send(self, due: list[DueWrite], are_new: bool = True) -> None:
+        """Apply these writes, and send what comes of them, up to COMMIT: `receive` is to be called when the connection can be read. With
+        `needs_quotas` nothing is sent yet, and `send_with_quotas` comes before.
 
-        Raises what the database refuses them for, or those before; the whole is to be rolled back then. Event ids are new, nearly always,
-        so they are not asked for, unless a first try has found out that they are not.
+        Raises what the database refuses; the whole is to be rolled back then. Event ids are new, nearly always, so they are not asked for,
+        unless a first try has found out that they are not (`are_new`).
         """
-        begins = not self.due
-        self.due += due
-        self._are_new &= are_new
-        self._catch_up()
-        self._take(due, begins)
+        self.due = due
+        self._are_new = are_new
+        uids = self.uids = {each.write.uid for each in due}
+        users = self._users.take(uids)
+        owned = self._users.owned
+        ours, others = self._split(due, owned)
+        is_known = are_new and len(users) == len(uids) and not others
+        if not is_known:
+            loaded = store.load(self.connection, self._instance, uids - users.keys())
+            owned = loaded.owned
+            if not self._users.are_owned_as_before(owned) and users:
+                # Somebody else may have owned them, and written them.
+                users = store.load(self.connection, self._instance, users.keys(), begins=False).users
+            users |= loaded.users
+            ours, others = self._split(due, owned)
+        self._refused = [(each.request_id, NotOwner.code, str(not_owner(self._ownership, each.uid))) for each in others]
+        known = {} if are_new else store.load_events(self.connection, ((each.write.uid, each.write.event_id) for each in ours))
+        saving = self._apply(ours, users, known)
+        for each in self._waiting:
+            if (user := users.pop(each.write.uid, None)) is not None:
+                self._users_waiting[user.uid] = user
+        self._users.keep(users.values())
+        if not self._waiting:
+            self._send(saving, owned if is_known else None)
+            return
+        if is_known:
+            saving = (b"START TRANSACTION", *fence_owned(self._instance, owned), *saving)
+        if saving:
+            self.connection.send_block(saving)
+            self.connection.receive_block()
 
     @property
-    def is_busy(self) -> bool:
-        """Whether the database is still at what was added: who adds more now waits for it."""
-        return self._is_saving and not select.select([self.connection], [], [], 0)[0]
-
-    def keep_alive(self) -> None:
-        """The server ends a transaction that is idle for too long. What this finds out is raised by what comes next."""
-        if self.is_closed:
-            return  # it is not idle: it waits for its tick
-        try:
-            self._catch_up()
-            self.connection.execute("DO 0")
-        except (StatementRefused, TryAgain, NoRoom) as failure:
-            self._failure = failure
-
-    def _catch_up(self) -> None:
-        """Wait until all that was sent is written; raises what it was refused for."""
-        if self._failure is not None:
-            raise self._failure
-        if self._is_saving:
-            self._is_saving = False
-            self.connection.finish_all()
-
-    def finish(self, patience_s: float) -> None:
-        """Wait for what was added, and apply those that wait for quotas, once these are locked. Nothing may be added after it: the tick is
-        next.
-
-        Raises QuotasLocked when that takes longer than `patience_s`; else as `add`.
-        """
-        self._catch_up()
-        waiting, self._waiting = self._waiting, []
-        if not waiting:
-            return
-        try:
-            locked = store.lock_quotas(self.connection, _quota_keys(waiting), patience_s)
-        except TryAgain as error:
-            raise QuotasLocked(str(error), waiting) from error
-        self._quotas = dict(locked)
-        self._take(waiting, begins=False)
-        self._catch_up()
-        store.save_quotas(self.connection, {key: used for key, used in self._quotas.items() if used != locked[key]})
+    def age_s(self) -> float:
+        return time.monotonic() - self._began_at
 
     @property
     def needs_quotas(self) -> bool:
         return bool(self._waiting)
 
-    @property
-    def has_quotas(self) -> bool:
-        return self._quotas is not None
+    def send_with_quotas(self, patience_s: float) -> None:
+        """Apply those that wait for quotas, once these are locked, and send COMMIT with them.
 
-    def _take(self, due: Sequence[DueWrite], begins: bool) -> None:
-        uids = {each.write.uid for each in due}
-        self.uids |= uids
-        users, owned, purges = self._load(uids, begins)
-        if ours := self._fence(due, owned):
-            events = ((each.write.uid, each.write.event_id) for each in ours)
-            known = {} if self._are_new else store.load_events(self.connection, events)
-            self._apply(ours, users, purges, known)
-        self._users.keep(users.values())
+        Raises QuotasLocked when that takes longer than `patience_s`; else as `send`.
+        """
+        waiting, self._waiting = self._waiting, []
+        try:
+            locked = store.lock_quotas(self.connection, _quota_keys(waiting), patience_s)
+        except TryAgain as error:
+            raise QuotasLocked(str(error), waiting) from error
+        self._quotas = dict(locked)
+        known = {} if self._are_new else store.load_events(self.connection, ((each.write.uid, each.write.event_id) for each in waiting))
+        saving = self._apply(waiting, self._users_waiting, known)
+        self._users.keep(self._users_waiting.values())
+        used = {key: used for key, used in self._quotas.items() if used != locked[key]}
+        self._send((*saving, *store.saving_quotas(self.connection.quote, used)), None)
 
-    def _load(self, uids: set[int], begins: bool) -> tuple[dict[int, User], list[SegmentRow], dict[int, list[str]]]:
-        instance = self._ownership.instance
-        known = self._users.take(uids)
-        loaded = store.load(self.connection, instance, uids, known, begins)
-        if not self._users.are_owned_as_before(loaded.owned) and known:
-            # Somebody else may have owned them, and written them.
-            known = store.load(self.connection, instance, known.keys(), begins=False).users
-        return loaded.users | known, loaded.owned, loaded.purges
+    def _send(self, saving: Sequence[bytes], owned: Sequence[SegmentRow] | None) -> None:
+        store.send_transaction(self.connection, self._instance, self._epoch, self._generation, owned, saving, self.uids)
+        # The database is at it: time to put the answers together.
+        for place, each in enumerate(self._applied):
+            if each.snapshot is None:
+                self._applied[place] = each._replace(snapshot=user_snapshot(each.user, self._generation))
 
-    def _fence(self, due: Sequence[DueWrite], owned: list[SegmentRow]) -> list[DueWrite]:
-        """Those whose users we own, which is held so until the transaction ends; the others are refused (INV 12)."""
+    def receive(self) -> Writes:
+        """Wait for the end of the transaction; what the front is to hear of it. Raises as `store.receive_transaction`."""
+        tick, waiting = store.receive_transaction(self.connection)
+        outcomes = [_outcome(each, waiting.get(each.write.uid, ())) for each in self._applied]
+        return Writes(self._generation, tick, self.age_s * 1000, len(self._purges), outcomes, self._refused, [], self.grants, self.capped)
+
+    def _split(self, due: Sequence[DueWrite], owned: Sequence[SegmentRow]) -> tuple[list[DueWrite], list[Write]]:
+        """Those whose users are ours while these segments are, and the others, which are to be refused (INV 12)."""
         ranges = [(row.first, row.last) for row in owned if self._ownership.is_possessed(row)]
-        ours = []
+        ours, others = [], []
         for each in due:
-            write = each.write
-            uid = write.uid
+            uid = each.write.uid
             for first, last in ranges:
                 if first <= uid <= last:
                     ours.append(each)
                     break
             else:
-                self._refused.append((write.request_id, NotOwner.code, str(not_owner(self._ownership, write.uid))))
-        return ours
+                others.append(each.write)
+        return ours, others
 
-    def _apply(
-        self, due: list[DueWrite], users: dict[int, User], waiting: dict[int, list[str]], results: dict[tuple[int, str], bytes]
-    ) -> None:
-        """`waiting`: of each user the nodes with an earlier purge. `results`: of the events that were applied before."""
+    def _apply(self, due: list[DueWrite], users: dict[int, User], results: dict[tuple[int, str], bytes]) -> Sequence[bytes]:
+        """The statements that write down what comes of these. `results`: of the events that were applied before."""
         now = time.time_ns() // 1_000_000
         events: list[AppliedEvent] = []
         changed: dict[int, User] = {}
-        purges: dict[tuple[int, str], Purge] = {}
         left = Counter(each.write.uid for each in due)
-        applied: list[_Applied] = []
         behind = {each.write.uid for each in self._waiting}
+        named: dict[int, frozenset[str]] = {}
+        purges: dict[tuple[int, str], Purge] = {}
         for each in due:
             write = each.write
             user, key = users[write.uid], (write.uid, write.event_id)
@@ -229,21 +222,18 @@ class WriteTransaction:
                     changed[user.uid] = user
             for node in write.nodes:
                 purges[user.uid, node] = Purge(user.uid, user.version, node)
-            nodes = write.nodes
-            if nodes or user.uid in waiting:
-                # Also those of the user's earlier writes in this very batch: they are no nearer to being done.
-                nodes = waiting[user.uid] = sorted({*nodes, *waiting.get(user.uid, ())})
+            if write.nodes or user.uid in named:
+                named[user.uid] = named.get(user.uid, _NOWHERE) | set(write.nodes)
             left[user.uid] -= 1
             snapshot = user_snapshot(user, self._generation) if left[user.uid] else None
-            applied.append(_Applied(write, known is None, results[key], base_version, user, nodes, snapshot))
+            self._applied.append(_Applied(write, known is None, results[key], base_version, user, named.get(user.uid, _NOWHERE), snapshot))
         self.day = store.day_of(now)
-        self._is_saving = store.save(self.connection, self._generation, changed.values(), events, purges.values(), now)
-        # The database is at it: time to put the answers together.
-        self.outcomes += [_outcome(each, self._generation) for each in applied]
+        saving = [*store.saving(self.connection.quote, self._generation, changed.values(), events, purges.values(), now)]
+        self._purges |= purges
         for user in changed.values():
             self.grants += len(user.grants)
             user.forget_changes()
-        self._purges += len(purges)
+        return saving
 
     def _result(self, user: User, write: Write, now_ms: int) -> list[ChangeResult]:
         """What the write has done."""
@@ -266,10 +256,6 @@ class WriteTransaction:
                 self.capped += 1
         return results
 
-    def ended(self, tick: int) -> Writes:
-        took_ms = (time.monotonic() - self._began_at) * 1000
-        return Writes(self._generation, tick, took_ms, self._purges, self.outcomes, self._refused, [], self.grants, self.capped)
-
     def forget_users(self) -> None:
         """It was not committed: what is kept of its users is not so."""
         self._users.forget(self.uids)
@@ -281,7 +267,8 @@ def _quota_keys(due: Sequence[DueWrite]) -> set[QuotaKey]:
     return {(change.task, key) for change in changes for key in change.caps}
 
 
-def _outcome(applied: _Applied, generation: int) -> Outcome:
-    snapshot = applied.snapshot or user_snapshot(applied.user, generation)
-    write = applied.write
-    return write.request_id, applied.is_new, write_answer(applied.is_new, applied.results, applied.base_version, snapshot, applied.purge)
+def _outcome(applied: _Applied, waiting: Sequence[str]) -> Outcome:
+    """`waiting`: of its user the cache nodes with a purge that is not done."""
+    write, is_new, results, base_version, _, purge, snapshot = applied
+    assert snapshot is not None
+    return write.request_id, is_new, write_answer(is_new, results, base_version, snapshot, sorted(purge.union(waiting)))

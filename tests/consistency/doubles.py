@@ -24,13 +24,14 @@ the same test passes with the intact product.
 | INV 7 old clears get a turn | `NoClearTurns` | test_invariants: busy writers |
 | INV 12 the fence is a lock | `PlainFence` (with `StopsAfterLoading`) | test_pair_invariants: an owner stopped inside its transaction |
 | INV 12 writes are fenced | `NoFence` (with `StopsBeforeWriting`) | test_pair_invariants: an owner stopped before its transaction |
+| INV 12 also of users who are known | `NoFence` (with `StopsBeforeSending`) | test_pair_invariants: an owner stopped before it sends |
 | INV 13 an owner has a lease | `WithoutLease` | test_pair_invariants: an owner that sees no master |
 | INV 13 who takes over waits it out | `WithoutLeaseWait` | test_pair_invariants: the same |
 | INV 13 a takeover raises the floor | `WithoutTakeoverFloor` | test_pair_invariants: an owner killed while replicas lag |
 | a cap's quota is locked, not looked at | `WithoutQuotaLock` | test_caps: 300 users at once |
 
-`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `SlowCommits`, `SlowToSayIdle` and `OftenRebased`
-break nothing: they bring about, every time, what happens seldom, and the product must stand it.
+`WithheldOutcomes`, `StopsBeforeWriting`, `StopsInTransaction`, `StopsAfterLoading`, `StopsBeforeSending`, `SlowCommits`,
+`SlowToSayIdle` and `OftenRebased` break nothing: they bring about, every time, what happens seldom, and the product must stand it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from tests.consistency.pair_doubles import (
     no_fence,
     plain_fence,
     stops_after_loading,
+    stops_before_sending,
     without_lease,
     without_lease_wait,
     without_quota_lock,
@@ -332,30 +334,32 @@ def stops_before_writing() -> None:
 
 
 def stops_in_transaction() -> None:
-    """Not broken: it freezes when it has locked its tick's row; its transaction may idle for long."""
+    """Not broken: it freezes when it has locked its tick's row, as a master that freezes in a block; it may idle for long."""
     from workers import database, store
 
     database.IDLE_TRANSACTION_S = 8
-    send_commit = store.send_commit
+    send_transaction = store.send_transaction
 
-    def stopping(*rest: Any) -> None:
+    def stopping(connection: Any, instance: str, epoch: int, generation: int, owned: Any, *rest: Any) -> None:
+        store.begin(connection)
+        store.take_tick(connection, instance, epoch, generation)
         _stop_myself()
-        send_commit(*rest)
+        send_transaction(connection, instance, epoch, generation, None, *rest)
 
-    store.send_commit = stopping
+    store.send_transaction = stopping
 
 
 def slow_commits() -> None:
     """Not broken: every COMMIT takes a while longer."""
     from workers import store
 
-    send_commit = store.send_commit
+    send_transaction = store.send_transaction
 
     def slow(*rest: Any) -> None:
         time.sleep(0.1)
-        send_commit(*rest)
+        send_transaction(*rest)
 
-    store.send_commit = slow
+    store.send_transaction = slow
 
 
 # --- a replica's worker
@@ -433,6 +437,7 @@ _ALL: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
     (withheld_outcomes, (MASTER_WORKER,)),
     (stops_before_writing, (MASTER_WORKER,)),
     (stops_in_transaction, (MASTER_WORKER,)),
+    (stops_before_sending, (MASTER_WORKER,)),
     (slow_commits, (MASTER_WORKER,)),
     (trusts_the_type, (REPLICA_WORKER,)),
     (off_by_one, (REPLICA_WORKER,)),

@@ -14,17 +14,20 @@ from workers.user_info import UserInfo
 
 def plain_fence() -> None:
     """Who owns what is looked at in the write transaction, and not held."""
-    from workers import store
+    from workers import segment_rows, store
 
-    lock_owned = store.lock_owned
+    lock_owned, fence_owned = store.lock_owned, segment_rows.fence_owned
     store.lock_owned = lambda instance: lock_owned(instance).replace(" LOCK IN SHARE MODE", "")
+    store.fence_owned = lambda *rest: tuple(each.replace(b" LOCK IN SHARE MODE", b"") for each in fence_owned(*rest))
 
 
 def no_fence() -> None:
     """What the front has accepted is written, whoever owns the user by then."""
+    from workers import store
     from workers.write_transaction import WriteTransaction
 
-    WriteTransaction._fence = lambda self, writes, owned: list(writes)  # type: ignore[method-assign]
+    WriteTransaction._split = lambda self, due, owned: (list(due), [])  # type: ignore[method-assign]
+    store.fence_owned = lambda *anything: (b"DO 0", b"DO 0")
 
 
 def without_quota_lock() -> None:
@@ -94,3 +97,17 @@ def stops_after_loading() -> None:
         return loaded
 
     store.load = stopping
+
+
+def stops_before_sending() -> None:
+    """Not broken: it freezes when it has applied a write to a user whom it knows, and not sent it."""
+    from workers import store
+
+    send_transaction = store.send_transaction
+
+    def stopping(connection: Any, instance: str, epoch: int, generation: int, owned: Any, *rest: Any) -> None:
+        if owned is not None:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        send_transaction(connection, instance, epoch, generation, owned, *rest)
+
+    store.send_transaction = stopping

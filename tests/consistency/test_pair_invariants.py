@@ -88,6 +88,25 @@ def test_inv_12_who_is_not_the_owner_any_more_writes_nothing(make_stack: MakeSta
     assert events == ({"of-a", "of-b"} if broken else {"of-b"})
 
 
+@pytest.mark.parametrize("broken", intact_or("NoFence"))
+def test_inv_12_who_knows_a_user_writes_nothing_once_another_owns_him(make_stack: MakeStack, broken: str) -> None:
+    """It has applied the write to what it knows, and stands; what it sends then, from BEGIN to COMMIT, was decided before the takeover."""
+    stack = make_stack(**QUICK, lease_ms=500, deadline_ms=1_000)
+    owner = replace_master_worker_of_a(stack, f"StopsBeforeSending+{broken}")
+    assert TaskClient(stack, instance="a").finish(OF_A, "first").applied
+    assert str(Asked(stack, "TASK.FINISH", OF_A, "node-1", "of-a", CHANGES).answer).startswith("TIMEOUT")
+    eventually(lambda: is_stopped(owner))
+    take_over_by_b(stack)
+    assert TaskClient(stack, instance="b").finish(OF_A, "of-b").applied
+
+    owner.thaw()
+    eventually(lambda: stack.stats("a")["users"]["in_flight"] == 0 or is_stopped(owner), within_s=30)
+
+    ((version,),) = stack.master.execute(f"SELECT version FROM user_state WHERE uid = {OF_A}", "tasksys_user")
+    ((events,),) = stack.master.execute(f"SELECT COUNT(*) FROM applied_event WHERE uid = {OF_A}", "tasksys_user")
+    assert (version != events) == bool(broken)
+
+
 @pytest.mark.parametrize("broken", intact_or("WithoutLease", "WithoutLeaseWait"))
 def test_inv_13_an_owner_that_sees_no_master_has_stopped_using_replicas_before_another_writes(make_stack: MakeStack, broken: str) -> None:
     """Its worker stands, so it looks no more; its replica stands too, and shows what was before."""

@@ -11,10 +11,11 @@ import pytest
 
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import Segment
+from tests.stack.locks import HeldLock
 from tests.stack.task_client import new_event_id
 from tests.stack.waiting import eventually
-from workers import segment_rows, store
-from workers.database import Connection, DatabaseGone, StatementRefused
+from workers import database, segment_rows, store
+from workers.database import Connection, DatabaseGone
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import Change, WriteAnswer, decode_write_answer, encode
@@ -28,11 +29,17 @@ NEVER_MS = 2**62
 
 
 @pytest.fixture
-def connections(make_stack: Callable[..., PrivateStack]) -> Iterator[list[Connection]]:
-    """Three, as the only worker of DBSvr a: its own are stopped."""
+def stack(make_stack: Callable[..., PrivateStack]) -> PrivateStack:
+    """Whose DBSvr is stopped: we are the only worker of DBSvr a."""
     stack = make_stack()
     for process in (stack.master_worker, stack.front):
         process.stop()
+    return stack
+
+
+@pytest.fixture
+def connections(stack: PrivateStack) -> Iterator[list[Connection]]:
+    """Three."""
     databases = stack.configuration().databases
     opened = [Connection(databases.master[0], databases.accounts.workers, databases) for _ in range(3)]
     yield opened
@@ -50,7 +57,7 @@ def connection(connections: list[Connection]) -> Connection:
 def batches(connections: list[Connection]) -> WriteBatches:
     claim, ownership = store.claim_instance(connections[0], "a", Known()), Ownership("a", True, {})
     segment_rows.fill(connections[0], [Segment(name="all", first=1, last=2**63 - 1, home="a")], 2_000)
-    return WriteBatches((connections[0], connections[1]), ownership, claim.epoch, claim.timeline.generation, Traffic())
+    return WriteBatches((connections[0], connections[1]), ownership, claim, Traffic())
 
 
 def committed(batches: WriteBatches, due: list[DueWrite]) -> list[Writes]:
@@ -192,8 +199,8 @@ def test_whose_rows_are_locked_is_asked_for_and_all_others_are_committed_at_once
     locking("SELECT 1 FROM user_task WHERE uid = %s FOR UPDATE", (uid + 20,))
     held = {3, 20, 40}
     tried = []
-    add = WriteTransaction.add
-    monkeypatch.setattr(WriteTransaction, "add", lambda self, due, are_new=True: (tried.append(len(due)), add(self, due, are_new))[1])
+    send = WriteTransaction.send
+    monkeypatch.setattr(WriteTransaction, "send", lambda self, due, are_new=True: (tried.append(len(due)), send(self, due, are_new))[1])
 
     (frame,) = committed(batches, [write(number, uid + number, new_event_id()) for number in range(size)])
 
@@ -216,103 +223,151 @@ def test_whose_rows_are_locked_is_asked_for_and_all_others_are_committed_at_once
     assert [(answers[each].base_version, answers[each + 100].base_version) for each in sorted(held)] == [(1, 2)] * 3
 
 
-def test_a_transaction_that_waits_for_a_slow_commit_says_what_it_was_refused_for(
-    batches: WriteBatches, connection: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is kept alive meanwhile, which finds out that an event of it is known."""
-    known, uid = new_event_id(), 6_100_000_500
-    committed(batches, [write(1, uid, known)])
-    frames = list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
-    assert batches._committing is not None
-    monkeypatch.setattr(batches, "go_on", lambda: iter(()))  # as if the COMMIT took long
-    frames += batches.write([write(3, uid, known), write(4, uid + 2, new_event_id())], time.monotonic())
-    assert batches._open is not None
-    batches._open.keep_alive()
-    monkeypatch.undo()
-
-    frames += batches.drain()
-
-    assert {number: is_new for frame in frames for number, is_new, _ in frame.outcomes} == {2: True, 3: False, 4: True}
-
-
-@pytest.fixture
-def slow_commit(monkeypatch: pytest.MonkeyPatch, batches: WriteBatches) -> Callable[[], None]:
-    """While a COMMIT is under way, its end is not seen before this is called."""
-    look, is_over = select.select, []
-
-    def see_no_end(readers: list[Any], *rest: Any) -> Any:
-        slow = batches._committing.transaction.connection if batches._committing and not is_over else None
-        return ([], [], []) if slow in readers else look(readers, *rest)
-
-    monkeypatch.setattr(select, "select", see_no_end)
-    return lambda: is_over.append(True)
-
-
-def one_in_its_commit_and_one_open(batches: WriteBatches, uid: int) -> list[Writes]:
-    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
-    frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
-    assert batches._open is not None
-    eventually(lambda: not batches._open.is_busy)
-    return frames
-
-
-def test_what_has_grown_as_large_as_the_transaction_before_asks_for_its_tick_and_takes_no_more(
-    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+def test_what_waits_beside_a_transaction_goes_together_and_only_once_as_many_wait_as_are_in_it(
+    batches: WriteBatches, connection: Connection
 ) -> None:
     uid = 6_100_000_600
-    frames = one_in_its_commit_and_one_open(batches, uid)
+    holding = hold_the_tick(connection)
+    frames = list(batches.write([write(number, uid + number, new_event_id()) for number in (1, 2)], time.monotonic()))
+    frames += batches.write([write(3, uid + 3, new_event_id())], time.monotonic())
+    assert len(batches.filenos()) == 1
+    frames += batches.write([write(4, uid + 4, new_event_id()), write(5, uid + 1, new_event_id())], time.monotonic())
+    assert len(batches.filenos()) == 2
     assert batches.room
 
-    frames += batches.go_on()
-    assert not batches.room
-    frames += batches.write([write(3, uid + 2, new_event_id()), write(4, uid + 1, new_event_id())], time.monotonic())
-    assert batches._open is not None
-    batches._open.keep_alive()
-    slow_commit()
+    holding()
     frames += batches.drain()
 
-    ticks = [(frame.tick, [number for number, _, _ in frame.outcomes]) for frame in frames]
-    assert ticks == sorted(ticks)
-    assert [numbers for _, numbers in ticks][:2] == [[1], [2]]
-    assert sorted(number for _, numbers in ticks for number in numbers) == [1, 2, 3, 4]
-    rows = connection.execute("SELECT version FROM user_state WHERE uid BETWEEN %s AND %s ORDER BY uid", (uid, uid + 2))
-    assert rows == [(1,), (2,), (1,)]
+    assert [sorted(number for number, _, _ in frame.outcomes) for frame in frames] == [[1, 2], [3, 4], [5]]
+    assert [frame.tick for frame in frames] == sorted({frame.tick for frame in frames})
 
 
-def test_a_superseded_worker_that_asks_for_its_tick_beside_its_commit_gets_none(
-    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
+def test_ticks_are_told_in_their_order_also_when_the_end_of_the_later_is_heard_of_first(
+    batches: WriteBatches, connection: Connection
 ) -> None:
-    uid = 6_100_000_610
-    frames = one_in_its_commit_and_one_open(batches, uid)
-    store.claim_instance(connection, "a", Known())
-    frames += batches.go_on()
-    slow_commit()
+    uid = 6_100_000_605
+    holding = hold_the_tick(connection)
+    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+    frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
+    assert [len(each.due) for each in batches._under_way] == [1, 1]
+    batches._under_way.reverse()
 
-    with pytest.raises(store.Superseded):
-        frames += batches.drain()
+    holding()
+    frames += batches.drain()
 
-    assert connection.execute("SELECT uid FROM user_state WHERE uid BETWEEN %s AND %s", (uid, uid + 1)) == [(uid,)]
+    assert [frame.tick for frame in frames] == sorted(frame.tick for frame in frames)
+    assert len(frames) == 2
 
 
-def test_a_tick_whose_row_stays_locked_for_long_is_asked_for_once_more(
-    batches: WriteBatches, slow_commit: Callable[[], None], connection: Connection
-) -> None:
-    """As when the disk takes longer for the COMMIT before than a statement waits for a row."""
-    uid = 6_100_000_620
-    frames = one_in_its_commit_and_one_open(batches, uid)
+def hold_the_tick(connection: Connection) -> Callable[[], None]:
+    """Lock the row in which the ticks are; call what is returned to let go."""
     connection.execute("SET SESSION idle_transaction_timeout = 0")
     connection.execute("BEGIN")
     connection.execute("SELECT 1 FROM db_info WHERE instance = 'a' FOR UPDATE")
-    frames += batches.go_on()
-    waiting = batches._open.connection if batches._open is not None else None
-    assert waiting is not None
-    eventually(lambda: select.select([waiting], [], [], 0)[0], within_s=20)
-    connection.execute("COMMIT")
-    slow_commit()
+    return lambda: connection.execute("COMMIT") and None
 
+
+@pytest.mark.parametrize("is_fenced", [True, False])
+def test_a_block_that_the_master_finds_after_the_claim_of_a_successor_commits_nothing(
+    batches: WriteBatches, connection: Connection, stack: PrivateStack, monkeypatch: pytest.MonkeyPatch, is_fenced: bool
+) -> None:
+    """It was sent long before, from BEGIN to COMMIT, and waits at its tick. Without the fence within it the write surfaces after the fresh
+    tick."""
+    uid = 6_100_000_610
+    if not is_fenced:
+        monkeypatch.setattr(store, "fence", lambda *anything: b"DO 0")
+    holding = hold_the_tick(connection)
+    frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+    eventually(lambda: stack.master.execute("SELECT 1 FROM information_schema.innodb_lock_waits"))
+    connection.execute("UPDATE db_info SET worker_epoch = worker_epoch + 1, tick = tick + 1 WHERE instance = 'a'")
+    holding()
+
+    if is_fenced:
+        with pytest.raises(store.Superseded):
+            frames += batches.drain()
+    else:
+        frames += batches.drain()
+
+    assert bool(connection.execute("SELECT 1 FROM user_state WHERE uid = %s", (uid,))) == (not is_fenced)
+
+
+def test_what_is_too_large_for_one_packet_goes_in_several_blocks_and_is_one_transaction_all_the_same(
+    batches: WriteBatches, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uid = 6_100_000_612
+    users = range(uid, uid + 3)
+    monkeypatch.setattr(store, "STATEMENT_BYTES", 1)
+    monkeypatch.setattr(database, "PACKET_BYTES", 1)
+    for _ in ("read", "known"):
+        frames = committed(batches, [write(number, each, new_event_id()) for number, each in enumerate(users)])
+        assert [len(frame.outcomes) for frame in frames] == [3]
+    store.claim_instance(connection, "a", Known())
+
+    with pytest.raises(store.Superseded):
+        committed(batches, [write(number, each, new_event_id()) for number, each in enumerate(users)])
+
+    rows = connection.execute("SELECT s.version, COUNT(*) FROM user_state s JOIN applied_event e ON e.uid = s.uid GROUP BY s.uid")
+    assert rows == [(2, 2)] * 3
+
+
+def test_nothing_is_written_without_a_row_for_the_tick(batches: WriteBatches, connection: Connection) -> None:
+    uid = 6_100_000_615
+    connection.execute("DELETE FROM db_info")
+
+    with pytest.raises(store.Superseded):
+        committed(batches, [write(1, uid, new_event_id())])
+
+    assert not connection.execute("SELECT 1 FROM user_state WHERE uid = %s", (uid,))
+
+
+def test_a_tick_whose_row_stays_locked_by_somebody_else_ends_the_life_and_nothing_is_written(
+    batches: WriteBatches, connection: Connection
+) -> None:
+    uid = 6_100_000_620
+    holding = hold_the_tick(connection)
+
+    with pytest.raises(DatabaseGone):
+        committed(batches, [write(1, uid, new_event_id())])
+
+    holding()
+    assert not connection.execute("SELECT 1 FROM user_state WHERE uid = %s", (uid,))
+
+
+def test_what_has_waited_too_long_for_the_commit_before_it_is_done_again_after_it(
+    batches: WriteBatches, connection: Connection, stack: PrivateStack
+) -> None:
+    """As on a disk that needs longer for a COMMIT than a statement waits for a row."""
+    uid = 6_100_000_625
+    blocking = HeldLock(stack.master, "BACKUP STAGE START", "tasksys_user")
+    try:
+        blocking.execute("BACKUP STAGE BLOCK_COMMIT")
+        frames = list(batches.write([write(1, uid, new_event_id())], time.monotonic()))
+        eventually(lambda: connection.execute("SELECT 1 FROM information_schema.processlist WHERE state = 'Waiting for backup lock'"))
+        frames += batches.write([write(2, uid + 1, new_event_id())], time.monotonic())
+        second = batches._under_way[1].connection
+        eventually(lambda: select.select([second], [], [], 0)[0], within_s=20)
+    finally:
+        blocking.release()
     frames += batches.drain()
 
     assert [[number for number, _, _ in frame.outcomes] for frame in frames] == [[1], [2]]
+
+
+def test_a_transaction_that_does_not_end_ends_the_life(
+    batches: WriteBatches, connection: Connection, stack: PrivateStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for it alone: looks at the master go on beside it, on a connection of their own."""
+    blocking = HeldLock(stack.master, "BACKUP STAGE START", "tasksys_user")
+    try:
+        blocking.execute("BACKUP STAGE BLOCK_COMMIT")
+        frames = list(batches.write([write(1, 6_100_000_630, new_event_id())], time.monotonic()))
+        assert not list(batches.go_on())
+        monkeypatch.setattr(batches._under_way[0].connection, "patience_s", 0.0)
+        with pytest.raises(DatabaseGone):
+            list(batches.go_on())
+    finally:
+        blocking.release()
+    assert not frames
 
 
 def test_users_are_read_anew_when_the_segment_was_somebody_elses_meanwhile(batches: WriteBatches, connection: Connection) -> None:
@@ -329,45 +384,15 @@ def test_users_are_read_anew_when_the_segment_was_somebody_elses_meanwhile(batch
     assert decode_write_answer(frame.outcomes[0][2]).base_version == 7
 
 
-def test_a_superseded_worker_commits_nothing_of_what_it_has_made(
-    batches: WriteBatches, connection: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_superseded_worker_commits_nothing_of_what_it_has_made(batches: WriteBatches, connection: Connection) -> None:
     uid = 6_100_000_090
     committed(batches, [write(1, uid, new_event_id())])
-    monkeypatch.setattr(batches, "go_on", lambda: iter(()))  # as if the COMMIT took long
-    list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
-    list(batches.write([write(3, uid, new_event_id())], time.monotonic()))
-    list(batches.settle())
-    assert not batches.is_idle
     store.claim_instance(connection, "a", Known())
 
     with pytest.raises(store.Superseded):
-        list(batches.drain())
+        committed(batches, [write(2, uid, new_event_id())])
 
     assert connection.execute("SELECT version FROM user_state WHERE uid = %s", (uid,)) == [(1,)]
-
-
-def test_a_refused_commit_ends_the_life_and_no_write_is_told_anything(
-    batches: WriteBatches, connections: list[Connection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse() -> None:
-        raise StatementRefused("no such commit")
-
-    list(batches.write([write(1, 6_100_000_100, new_event_id())], time.monotonic()))
-    monkeypatch.setattr(connections[0], "receive", refuse)
-
-    with pytest.raises(DatabaseGone):
-        list(batches.drain())
-
-
-def test_a_refused_tick_refuses_no_write(batches: WriteBatches, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*rest: object) -> int:
-        raise StatementRefused("no such tick")
-
-    monkeypatch.setattr(store, "take_tick", refuse)
-
-    with pytest.raises(DatabaseGone):
-        list(batches.write([write(1, 6_100_000_110, new_event_id())], time.monotonic()))
 
 
 def test_a_write_that_meets_somebody_elses_numbering_of_purges_waits_and_is_not_refused(
@@ -455,6 +480,29 @@ def test_who_waits_for_quotas_that_somebody_else_holds_waits_alone(
     answers = answers_by_number(frames)
     assert (answers[1].base_version, answers[2].base_version) == (0, 1)
     assert connections[2].execute("SELECT used FROM task_quota") == [(2,)]
+
+
+def test_what_is_done_again_leaves_alone_what_stands_open_until_it_has_its_quotas(
+    batches: WriteBatches, stack: PrivateStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that was refused is done again on its own connection: a BEGIN on another would commit what stands open there."""
+    uid, known = 6_100_000_240, new_event_id()
+    committed(batches, [write(1, uid, known)])
+    frames = list(batches.write([write(2, uid + 1, new_event_id())], time.monotonic()))
+    frames += batches.write([write(3, uid, known)], time.monotonic())
+    first, second = batches._under_way
+    frames += batches._end(first)
+    assert batches._under_way == [second]
+    monkeypatch.setattr(batches, "_ended", list)  # as if it took longer
+    holding = HeldLock(stack.master, "INSERT INTO task_quota (task_id, period_key, used) VALUES (2, 'total', 0)", "tasksys_user")
+
+    frames += batches.write([write(4, uid + 2, new_event_id()), capped(5, uid + 3, new_event_id())], time.monotonic())
+    monkeypatch.undo()
+    frames += batches.drain()
+    holding.release()
+    eventually(lambda: frames.extend(committed(batches, [])) or 5 in answers_by_number(frames))
+
+    assert {number: answer.applied for number, answer in answers_by_number(frames).items()} == {2: True, 3: False, 4: True, 5: True}
 
 
 def test_a_user_comes_back_from_the_database_as_he_was_kept_in_memory(batches: WriteBatches, connection: Connection) -> None:

@@ -67,7 +67,8 @@ class Rules:
     marks_stay_until_the_fresh_tick: bool = True
     raise_stamps_of_undecided: bool = True
     fence_by_epoch: bool = True
-    bump_alone: bool = True
+    fence_in_the_block: bool = True
+    """The master itself leaves a block before its COMMIT when the bump has found no row."""
     ignore_older_runs: bool = True
     dropped_stamp_raises_floor: bool = True
     prove_by_snapshot: bool = True

@@ -295,8 +295,9 @@ def _ownership(state: PairState, scenario: PairScenario, rules: PairRules, svr: 
     if it.lets_go and not it.event and row_is_free and state.row.owner == svr and state.row.epoch == it.epoch and it.has_claimed:
         epoch = state.row.epoch + 1
         given, _ = _append(state, svr, owner=other, epoch=epoch)
-        # Who gives has let go before: nothing of its lease is left, and who receives waits for nothing.
-        given = _with(given, other, owner=other, epoch=epoch, wait=0, lease=0, answer=None)
+        # Who gives has let go before: nothing of its lease is left, and who receives waits for nothing. An order to give names an epoch:
+        # who gets the segment back does not give it again for the old one.
+        given = _with(given, other, owner=other, epoch=epoch, wait=0, lease=0, answer=None, lets_go=False)
         if not rules.let_go_before_giving:
             given = _with(given, svr, lets_go=False)
         yield PairStep(f"{name} gives the segment, epoch {epoch}", given)

@@ -56,7 +56,7 @@ HOLD = [
     PairCase("pair: a takeover between two writes", TWO_WRITES),
     PairCase("pair: a segment is given", GIVING),
     PairCase("pair: replicas show what the master does not yet", AHEAD),
-    PairCase("pair: a segment is given and given back, with a write at either time", GIVEN_AND_BACK, is_quick=False),
+    PairCase("pair: a segment is given and given back, with a write at either time", GIVEN_AND_BACK),
     PairCase("pair: a takeover, with two reads", replace(TAKEOVER, reads=2), is_quick=False),
     PairCase("pair: a takeover between two writes, with a read", replace(TWO_WRITES, reads=1), is_quick=False),
     PairCase("pair: taken over and taken back", replace(TAKEOVER, takeovers=2, ticking=3), is_quick=False),

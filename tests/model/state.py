@@ -17,7 +17,7 @@ MASTER_ONLY = 1_000
 """The stamp of a read that only the master may answer; above every tick."""
 
 # A worker's phases.
-AWAY, CLAIMED, IDLE, RECEIVED, OPEN, SENT, DONE = "away", "claimed", "idle", "received", "open", "sent", "done"
+AWAY, CLAIMED, IDLE, RECEIVED, SENT, DONE = "away", "claimed", "idle", "received", "sent", "done"
 # What a client knows of its event.
 NEW, WAITING, UNKNOWN, ACKNOWLEDGED = "new", "waiting", "unknown", "acknowledged"
 
@@ -32,12 +32,10 @@ Commits = tuple[Commit, ...]
 
 
 class Transaction(NamedTuple):
-    """A write transaction of one life. It holds the tick row's lock, unless it stands in `Database.unlocked`."""
+    """A write transaction of one life, a block from BEGIN to COMMIT. It holds the tick row's lock, unless it stands in `Database.sent`."""
 
     life: int
     event: str
-    is_sent: bool
-    """Its COMMIT is on the wire."""
     is_logged: bool = False
     """A replica has it although the master does not show it yet."""
 
@@ -48,7 +46,8 @@ class Database(NamedTuple):
     commits: Commits
     epoch: int
     transaction: Transaction | None = None
-    unlocked: tuple[Transaction, ...] = ()
+    sent: tuple[Transaction, ...] = ()
+    """Blocks to which it has not come yet, or that wait for the tick's row."""
     is_promoted: bool = False
     """It was a replica, and nobody has claimed it yet."""
     is_former: bool = False

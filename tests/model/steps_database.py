@@ -34,8 +34,8 @@ def database_steps(state: State, scenario: Scenario, rules: Rules) -> Iterator[S
     transaction = state.database.transaction
     if transaction is not None:
         yield from _end_transaction(state, transaction, scenario, rules)
-    for place, stray in enumerate(state.database.unlocked):
-        yield _commit_unlocked(state, place, stray, rules)
+    for place, block in enumerate(state.database.sent):
+        yield from _come_to(state, place, block, rules)
     for number, replica in enumerate(state.replicas):
         if replica.commits is not None:
             yield from _replicate(state, number, replica, replica.commits, scenario)
@@ -52,23 +52,21 @@ def _end_transaction(state: State, transaction: Transaction, scenario: Scenario,
     event = transaction.event
     is_present = state.worker.life == transaction.life and state.worker.phase != AWAY
     is_frozen = state.frozen is not None and state.frozen.life == transaction.life
-    if transaction.is_sent:
-        commit = next_commit(state.database, event, rules)
-        database = state.database._replace(commits=(*state.database.commits, commit), transaction=None)
-        yield Step(
-            f"the master commits {event} at tick {commit.tick}",
-            _committed(state._replace(database=database), transaction.life, commit.tick),
-        )
-        if not scenario.master_first and not transaction.is_logged:
-            for number, replica in enumerate(state.replicas):
-                if replica.commits == state.database.commits:
-                    ahead = put(state.replicas, number, replica._replace(commits=(*replica.commits, commit)))
-                    logged = state.database._replace(transaction=transaction._replace(is_logged=True))
-                    yield Step(
-                        f"replica {number + 1} applies {event} before the master shows it", state._replace(replicas=ahead, database=logged)
-                    )
-    if not is_present and not transaction.is_logged and not (is_frozen and transaction.is_sent):
-        # The connection is gone; or it idles in its transaction, and the server ends it for that.
+    commit = next_commit(state.database, event, rules)
+    database = state.database._replace(commits=(*state.database.commits, commit), transaction=None)
+    yield Step(
+        f"the master commits {event} at tick {commit.tick}",
+        _committed(state._replace(database=database), transaction.life, commit.tick),
+    )
+    if not scenario.master_first and not transaction.is_logged:
+        for number, replica in enumerate(state.replicas):
+            if replica.commits == state.database.commits:
+                ahead = put(state.replicas, number, replica._replace(commits=(*replica.commits, commit)))
+                logged = state.database._replace(transaction=transaction._replace(is_logged=True))
+                yield Step(
+                    f"replica {number + 1} applies {event} before the master shows it", state._replace(replicas=ahead, database=logged)
+                )
+    if not is_present and not is_frozen and not transaction.is_logged:
         yield Step(f"the master rolls {event} back", state._replace(database=state.database._replace(transaction=None)))
 
 
@@ -85,16 +83,30 @@ def _committed(state: State, life: int, tick: int) -> State:
     return state._replace(frozen=None) if state.frozen is not None and state.frozen.life == life else state
 
 
-def _commit_unlocked(state: State, place: int, stray: Transaction, rules: Rules) -> Step:
-    """The master finds a whole transaction in one packet. Where the epoch is over the bump finds no row, and the rest is done."""
-    database = state.database
-    commit = next_commit(database, stray.event, rules)
-    if stray.life != database.epoch:
+def _come_to(state: State, place: int, block: Transaction, rules: Rules) -> Iterator[Step]:
+    """The master comes to a block at any moment, also when the life that has sent it is over."""
+    database = state.database._replace(sent=without(state.database.sent, place))
+    event, is_over = block.event, rules.fence_by_epoch and block.life != database.epoch
+    if database.transaction is None and not is_over:
+        yield Step(
+            f"the master bumps the tick for {event}, and holds its row", state._replace(database=database._replace(transaction=block))
+        )
+    elif database.transaction is None and rules.fence_in_the_block:
+        ended = state._replace(database=database)
+        if state.frozen is not None and state.frozen.life == block.life:
+            ended = ended._replace(frozen=None)
+        yield Step(f"the master finds no row to bump for {event}, and ends the block", ended)
+    elif database.transaction is None:
+        commit = next_commit(database, event, rules)
         commit = commit._replace(tick=commit.tick - 1)
-    after = database._replace(commits=(*database.commits, commit), unlocked=without(database.unlocked, place))
-    return Step(
-        f"the master commits {stray.event} at tick {commit.tick}", _committed(state._replace(database=after), stray.life, commit.tick)
-    )
+        after = database._replace(commits=(*database.commits, commit))
+        yield Step(
+            f"the master finds no row to bump for {event}, and commits it",
+            _committed(state._replace(database=after), block.life, commit.tick),
+        )
+    is_awaited = state.worker.life == block.life and state.worker.phase != AWAY
+    if not is_awaited and not (state.frozen is not None and state.frozen.life == block.life):
+        yield Step(f"the master never reads {event}, the connection is gone", state._replace(database=database))
 
 
 def _replicate(state: State, number: int, replica: Replica, applied: Commits, scenario: Scenario) -> Iterator[Step]:

@@ -16,7 +16,6 @@ from tests.model.state import (
     IDLE,
     MASTER_ONLY,
     NOTHING,
-    OPEN,
     RECEIVED,
     SENT,
     Commit,
@@ -39,9 +38,9 @@ def worker_steps(state: State, scenario: Scenario, rules: Rules) -> Iterator[Ste
         yield from _claim(state, scenario, rules)
     elif state.worker.phase == IDLE:
         yield from _answer_from_master(state, scenario, rules)
-    yield from _write(state, state.worker, is_frozen=False, rules=rules)
+    yield from _write(state, state.worker, is_frozen=False)
     if state.frozen is not None:
-        yield from _write(state, state.frozen, is_frozen=True, rules=rules)
+        yield from _write(state, state.frozen, is_frozen=True)
     if state.worker.phase != AWAY and state.spent.worker_ends < scenario.worker_ends:
         yield from _end(state, rules)
     for number in range(len(state.replicas)):
@@ -78,7 +77,7 @@ def _claim(state: State, scenario: Scenario, rules: Rules) -> Iterator[Step]:
     )
 
 
-def _write(state: State, worker: Worker, is_frozen: bool, rules: Rules) -> Iterator[Step]:
+def _write(state: State, worker: Worker, is_frozen: bool) -> Iterator[Step]:
     database, life = state.database, worker.life
     name = f"the old life {life}" if is_frozen else f"life {life}"
 
@@ -90,24 +89,9 @@ def _write(state: State, worker: Worker, is_frozen: bool, rules: Rules) -> Itera
         event = state.finish_queue[0]
         yield Step(f"{name} receives {event}", goes_on(RECEIVED, event)._replace(finish_queue=state.finish_queue[1:]))
     elif worker.phase == RECEIVED:
-        if not rules.bump_alone:
-            stray = Transaction(life, worker.event, is_sent=True)
-            sent = goes_on(SENT, worker.event)._replace(database=database._replace(unlocked=(*database.unlocked, stray)))
-            yield Step(f"{name} sends {worker.event}, from BEGIN to COMMIT, in one packet", sent)
-        elif database.transaction is None:
-            if is_frozen and rules.fence_by_epoch and database.epoch != life:
-                yield Step(f"{name} is superseded, {worker.event} is not begun", state._replace(frozen=None))
-            else:
-                opened = Transaction(life, worker.event, is_sent=False)
-                state_after = goes_on(OPEN, worker.event)._replace(database=database._replace(transaction=opened))
-                yield Step(f"{name} bumps the tick for {worker.event} and holds its row", state_after)
-    elif worker.phase == OPEN:
-        transaction = database.transaction
-        if transaction is not None and transaction.life == life:
-            sent = goes_on(SENT, worker.event)._replace(database=database._replace(transaction=transaction._replace(is_sent=True)))
-            yield Step(f"{name} sends COMMIT of {worker.event}", sent)
-        elif is_frozen:
-            yield Step(f"{name} finds its transaction ended by the server", state._replace(frozen=None))
+        block = Transaction(life, worker.event)
+        sent = goes_on(SENT, worker.event)._replace(database=database._replace(sent=(*database.sent, block)))
+        yield Step(f"{name} sends {worker.event}, from BEGIN to COMMIT", sent)
 
 
 def _end(state: State, rules: Rules) -> Iterator[Step]:

@@ -42,8 +42,8 @@ def test_a_counterexample_is_told_from_the_first_step_to_the_broken_promise() ->
     assert finding.counterexample == (
         "the front accepts the write e1",
         "life 1 receives e1",
-        "life 1 bumps the tick for e1 and holds its row",
-        "life 1 sends COMMIT of e1",
+        "life 1 sends e1, from BEGIN to COMMIT",
+        "the master bumps the tick for e1, and holds its row",
         "the master commits e1 at tick 2",
         "the front acknowledges e1",
         "a read arrives: stamp 1, must see e1",
