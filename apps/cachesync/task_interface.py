@@ -56,6 +56,7 @@ class TaskInterface:
         self._nodes = NodeSet(cache, self._followed.write_down)
         self._purging = Purging(self._nodes, cache.purge_before_answer_ms)
         self._reads = SharedReads()
+        self._travelling: list[Travelling] = []
         self._deadline_s = deadline_ms / 1000
         self._token_ms = min(deadline_ms, TOKEN_LASTS_MS)
 
@@ -150,7 +151,9 @@ class TaskInterface:
 
     def travelling(self, prepare: Callable[[Sequence[TravellingWrite]], None]) -> Travelling:
         """For writes of many threads that go together."""
-        return Travelling(self._dbsvr, self._purging, self._followed, prepare)
+        made = Travelling(self._dbsvr, self._purging, self._followed, prepare)
+        self._travelling.append(made)
+        return made
 
     def clear(self, uid: int, event_id: str) -> WriteAnswer:
         """Delete the user's data, and every copy of it."""
@@ -160,6 +163,8 @@ class TaskInterface:
 
     def close(self) -> None:
         """For who has made it himself; the process's own lives as long as the process."""
+        for travelling in self._travelling:
+            travelling.close()
         self._nodes.close()
         self._purging.close()
 
