@@ -85,7 +85,7 @@ def test_a_read_sent_after_a_write_of_the_same_user_does_not_overtake_it(wire: W
 def test_writes_of_one_user_are_applied_in_the_order_of_sending(wire: Wire, uid: int) -> None:
     wire.send_all([finish(uid) for _ in range(5)])
 
-    versions = {number: body for number, body in (answer(wire) for _ in range(5))}
+    versions = dict(answer(wire) for _ in range(5))
 
     assert all(b'"version":%d,' % (number + 1) in body for number, body in versions.items())
 
