@@ -73,6 +73,27 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield made
 
 
+AtHand = Callable[[Sequence[int]], None]
+
+
+@pytest.fixture
+def at_hand(tell: Tell) -> AtHand:
+    """Users who have done something, and whose copies lie on their nodes."""
+    from apps.cachesync.task_interface import task_interface
+
+    def make(uids: Sequence[int]) -> None:
+        for uid in uids:
+            assert tell(uid, "before")[0] == 200
+
+        def have_copies() -> bool:
+            task_interface().get_many(uids)
+            return task_interface().copies(uids).keys() == set(uids)
+
+        eventually(have_copies)
+
+    return make
+
+
 def gather(stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, uids: Sequence[int], event_id: str) -> list[Future[Answer]]:
     """Let them meet behind a worker that stands still: the first two are under way by then, and all others set out together."""
     from apps.tasks.services import events_together
@@ -91,11 +112,10 @@ def gather(stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, uids: Sequ
 
 
 def test_a_locked_user_holds_up_no_stranger_who_travelled_with_him(
-    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, convoys: list[list[int]], uid: int
+    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, at_hand: AtHand, convoys: list[list[int]], uid: int
 ) -> None:
     uids = [uid + number for number in range(8)]
-    for each in uids:
-        assert tell(each, "before")[0] == 200
+    at_hand(uids)
     locked = uids[4]
     lock = HeldLock(stack.master, f"SELECT * FROM user_state WHERE uid = {locked} FOR UPDATE", "tasksys_user")
     try:
@@ -113,11 +133,10 @@ def test_a_locked_user_holds_up_no_stranger_who_travelled_with_him(
 
 
 def test_who_comes_while_a_locked_user_is_under_way_does_not_wait_for_him(
-    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, uid: int
+    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, at_hand: AtHand, uid: int
 ) -> None:
     uids = [uid + number for number in range(4)]
-    for each in uids:
-        assert tell(each, "before")[0] == 200
+    at_hand(uids)
     rows = ", ".join(map(str, uids[:2]))
     lock = HeldLock(stack.master, f"SELECT * FROM user_state WHERE uid IN ({rows}) FOR UPDATE", "tasksys_user")
     try:
@@ -134,10 +153,9 @@ def test_who_comes_while_a_locked_user_is_under_way_does_not_wait_for_him(
 
 
 def test_events_of_one_user_that_travel_together_are_all_counted_and_identical_ones_once(
-    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, api: Caller, convoys: list[list[int]], uid: int
+    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, at_hand: AtHand, api: Caller, convoys: list[list[int]], uid: int
 ) -> None:
-    assert tell(uid, "before")[0] == 200
-    assert tell(uid + 1, "before")[0] == 200
+    at_hand([uid, uid + 1])
 
     same = gather(stack, pool, tell, [uid + 1, uid + 1, *[uid] * 6], "same")
     different = [pool.submit(tell, uid, f"e{number}") for number in range(6)]
@@ -152,14 +170,12 @@ def test_events_of_one_user_that_travel_together_are_all_counted_and_identical_o
 
 
 def test_after_a_convoy_each_copy_on_its_node_is_the_state_that_was_answered(
-    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, uid: int
+    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, at_hand: AtHand, uid: int
 ) -> None:
     from apps.cachesync.task_interface import task_interface
 
     uids = [uid + number for number in range(8)]
-    for each in uids:
-        tell(each, "before")
-        task_interface().get(each)
+    at_hand(uids)
 
     answers = {each: begun.result(WITHIN_S) for each, begun in zip(uids, gather(stack, pool, tell, uids, "e"), strict=True)}
 
@@ -168,16 +184,13 @@ def test_after_a_convoy_each_copy_on_its_node_is_the_state_that_was_answered(
 
 
 def test_an_event_of_a_convoy_that_cannot_be_decided_fails_alone(
-    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, uid: int, monkeypatch: pytest.MonkeyPatch
+    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, at_hand: AtHand, uid: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user without a copy, one whose event feeds nothing, and one about whom the evaluation itself stumbles at first."""
-    from apps.cachesync.task_interface import task_interface
+    """A user without a copy, and one about whom the evaluation stumbles as long as he is not alone."""
     from apps.tasks.services import events_together
 
     uids = [uid + number for number in range(8)]
-    for each in uids[:7]:
-        tell(each, "before")
-        task_interface().get(each)
+    at_hand(uids[:7])
     feeding_of = events_together.feeding_of
 
     def stumbling(bundle: Any, telling: Any, *more: Any) -> Any:
@@ -195,11 +208,10 @@ def test_an_event_of_a_convoy_that_cannot_be_decided_fails_alone(
 
 @pytest.mark.parametrize("killed", ["front", "master_worker"])
 def test_what_is_killed_in_the_midst_lets_each_event_be_counted_once(
-    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, uid: int, killed: str
+    stack: PrivateStack, pool: ThreadPoolExecutor, tell: Tell, at_hand: AtHand, uid: int, killed: str
 ) -> None:
     uids = [uid + number for number in range(10)]
-    for each in uids:
-        assert tell(each, "before")[0] == 200
+    at_hand(uids)
     process = getattr(stack, killed)
 
     begun = [(each, pool.submit(tell, each, f"e{number}")) for number in range(20) for each in uids]
