@@ -41,7 +41,13 @@ def check(configuration: Configuration, out: TextIO) -> int:
     print(f"Configuration ({file if file.is_file() else 'no file, the defaults'} and the environment):", file=out)
     for line in _lines("", configuration.model_dump(mode="json")):
         print(f"  {line}", file=out)
-    findings = [*_kernel(), *_databases(configuration), *_instances(configuration), *_points(configuration)]
+    findings = [
+        *_kernel(),
+        *_databases(configuration),
+        *_instances(configuration),
+        *_points(configuration),
+        _sweep(configuration.databases),
+    ]
     print("Findings:", file=out)
     for finding in findings:
         print(f"  {'well ' if finding.is_well else 'FAULT'}  {finding.sentence}", file=out)
@@ -158,21 +164,30 @@ def _points(configuration: Configuration) -> Iterator[Finding]:
         yield Finding(False, f"points.url is no address of a web service: {points.url}")
     except OSError as error:
         yield Finding(True, f"points system at {parts.netloc} cannot be reached now ({error}): grants wait")
+    moving = "UPDATE grant_outbox SET state = state, attempts = attempts, due_ms = 0, settled_ms = NULL, error = '' WHERE 1 = 0"
+    yield _tried_as_web(databases, "points", "move grants on", [moving])
+
+
+def _sweep(databases: Databases) -> Finding:
+    """What the logic side deletes once a day, or the tables grow for ever."""
+    deleting = [f"DELETE FROM {table} WHERE 1 = 0" for table in ("applied_event", "grant_outbox")]
+    return _tried_as_web(databases, "sweep", "delete old rows", deleting)
+
+
+def _tried_as_web(databases: Databases, part: str, what: str, statements: list[str]) -> Finding:
+    """Statements that change nothing, by the account of the web processes and of Celery."""
     try:
         connection = Connection(databases.master[0], databases.accounts.web, databases)
     except (DatabaseGone, DatabaseUnfit, ConfigurationError) as error:
-        yield Finding(False, f"points: the web's account cannot be tried: {error}")
-        return
+        return Finding(False, f"{part}: the web's account cannot be tried: {error}")
     try:
-        connection.execute(
-            "UPDATE grant_outbox SET state = state, attempts = attempts, due_ms = 0, settled_ms = NULL, error = '' WHERE 1 = 0"
-        )
+        for statement in statements:
+            connection.execute(statement)
     except (DatabaseGone, StatementRefused) as error:
-        yield Finding(False, f"points: the web's account may not move grants on ({error}); docs/operations.md has the GRANT")
-    else:
-        yield Finding(True, "points: the web's account may move grants on")
+        return Finding(False, f"{part}: the web's account may not {what} ({error}); docs/operations.md has the GRANT")
     finally:
         connection.close()
+    return Finding(True, f"{part}: the web's account may {what}")
 
 
 def _word(runs: bool | None) -> str:

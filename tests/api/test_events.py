@@ -473,7 +473,12 @@ def test_too_many_items_and_what_is_none_are_refused_as_a_whole(api: Caller, uid
 
 
 def test_a_user_of_a_batch_who_is_none_has_a_problem_of_his_own(api: Caller, uid: int) -> None:
-    _status, body = api.call("POST", "/api/v1/users:batchGet", {"items": [{"uid": uid}, {"uid": -1}]})
+    nobody = [-1, 0, 2**63 - 1, 2**63, f"{uid} ", "-1"]  # the last uids are the canary's
+    _status, body = api.call("POST", "/api/v1/users:batchGet", {"items": [{"uid": each} for each in (uid, *nobody, str(uid))]})
 
-    assert body["items"][0]["result"]["version"] == 0
-    assert (body["items"][1]["problem"]["code"], body["items"][1]["problem"]["pointer"]) == ("bad_request", "#/items/1/uid")
+    first, *problems, last = body["items"]
+    assert first["result"]["version"] == 0
+    assert last == first
+    assert [(it["problem"]["code"], it["problem"]["pointer"]) for it in problems] == [
+        ("bad_request", f"#/items/{place}/uid") for place in range(1, 1 + len(nobody))
+    ]

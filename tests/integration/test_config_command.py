@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ import redis
 
 from deploy.local.private_stack import PrivateStack
 from tests.stack.asking import Asked
+from tests.stack.checked import checked
 from tests.stack.locks import HeldLock
 from tests.stack.revisions import create_table, damaged, publish, publish_numbers, revision
 from tests.stack.task_client import TaskClient
@@ -104,25 +104,20 @@ def test_while_a_migration_holds_the_table_users_are_served_as_ever(published: P
 
 
 def test_without_the_right_to_look_the_check_says_which(published: PrivateStack) -> None:
-    checked = check(published)
-    assert "task configuration, revision 42" in checked.stdout
+    before = checked(published)
+    assert "task configuration, revision 42" in before.stdout
 
     for host in ("127.0.0.1", "localhost"):
         published.master.execute(r"REVOKE SELECT ON `tasksys`.* FROM 'tasksys_workers'@'" + host + "'")
 
     eventually(lambda: "denied" in config(published)["why"])
-    checked = check(published)
-    assert checked.returncode == 78
-    assert "GRANT SELECT ON `tasksys`.config_revision" in checked.stdout
+    without = checked(published)
+    assert without.returncode == 78
+    assert "GRANT SELECT ON `tasksys`.config_revision" in without.stdout
     for host in ("127.0.0.1", "localhost"):
         published.master.execute(f"GRANT SELECT ON tasksys.config_revision TO 'tasksys_workers'@'{host}'")
-    assert check(published).returncode == 0, "that one table is enough"
+    assert checked(published).returncode == 0, "that one table is enough"
     eventually(lambda: config(published)["why"] == "", within_s=5)
-
-
-def check(stack: PrivateStack) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "workers", "check"]
-    return subprocess.run(command, env={**os.environ, **stack.environment}, capture_output=True, text=True, check=False)
 
 
 def test_ten_megabytes_go_to_many_who_wait_and_to_one_who_does_not_read(make_stack: MakeStack) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -18,7 +16,7 @@ import pytest
 from deploy.local.mariadb import GRANT_COLUMNS, grant_on_tables
 from deploy.local.private_stack import PrivateStack
 from deploy.local.stack_process import StackProcess
-from tasksys_site.configuration import PROJECT
+from tests.stack.checked import checked
 from tests.stack.exposition import exposed
 from tests.stack.points import INSERT, PointsSystem, grant_rows, make_due, states_of, write_grants
 from tests.stack.waiting import eventually
@@ -348,12 +346,7 @@ def test_thousands_behind_one_users_failing_grant_keep_nobody_else_waiting(
 
 
 def test_check_says_whether_the_relay_may_move_grants_on(stack: PrivateStack, points: PointsSystem) -> None:
-    def check() -> str:
-        command = [sys.executable, "-m", "workers", "check"]
-        environment = {**os.environ, **stack.environment, **points.environment}
-        return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False).stdout
-
-    assert "well   points: the web's account may move grants on" in check()
+    assert "well   points: the web's account may move grants on" in checked(stack, points.environment).stdout
 
     accounts = stack.configuration().databases.accounts
     for host in ("127.0.0.1", "localhost"):
@@ -361,7 +354,7 @@ def test_check_says_whether_the_relay_may_move_grants_on(stack: PrivateStack, po
             f"REVOKE UPDATE ({GRANT_COLUMNS}) ON tasksys_user.grant_outbox FROM %s@%s", parameters=(accounts.web.user, host)
         )
     try:
-        assert "FAULT  points: the web's account may not move grants on" in check()
+        assert "FAULT  points: the web's account may not move grants on" in checked(stack, points.environment).stdout
     finally:
         grant_on_tables(stack.master, accounts)
 

@@ -18,6 +18,7 @@ from deploy.local.mariadb import grant_on_tables
 from deploy.local.private_stack import PrivateStack
 from tasksys_site.configuration import Configuration
 from tests.stack import published
+from tests.stack.checked import checked
 from tests.stack.operators import operator
 from tests.stack.points import grant_rows, write_grants
 from tests.stack.waiting import eventually
@@ -321,6 +322,7 @@ def test_a_refused_right_is_said_and_the_sweep_goes_on_when_it_is_given(
         row = swept(AppliedEvents(30))
         assert "GRANT SELECT, DELETE ON `tasksys_user`.applied_event TO tasksys_web" in row.error
         assert "a table cannot be swept" in caplog.text
+        assert "FAULT  sweep: the web's account may not delete old rows" in checked(stack).stdout
         assert [(it.table, bool(it.error)) for it in sweeps_now(configured(stack)).tables if it.table == row.table] == [(row.table, True)]
     finally:
         grant_on_tables(stack.master, accounts)
@@ -332,6 +334,7 @@ def test_a_refused_right_is_said_and_the_sweep_goes_on_when_it_is_given(
 
     assert events_of(stack, uid, uid + 5) == {}
     assert Sweep.objects.get(pk="applied_event").error == ""
+    assert "well   sweep: the web's account may delete old rows" in checked(stack).stdout
 
 
 def test_a_sweep_waits_while_a_replica_is_behind_and_says_so(stack: PrivateStack, uid: int, swept: Callable[..., Any]) -> None:

@@ -153,3 +153,16 @@ def test_what_depends_on_more_than_the_users_attributes_is_decided_for_each() ->
 
     assert {"once", "daily", "in-users-zone", "level", "streak", "claimed", "rules-kept"} <= shared
     assert not shared & {"released", "listed", "capped", "after-once", "one-of-two", "switched-off", "opens-later"}
+
+
+def test_what_hangs_on_earlier_records_too_is_not_decided_for_who_has_none() -> None:
+    profile = Profile(42, {"level": 30, "region": "eu", "zone": "Asia/Tokyo"})
+    for state, completed_at in (("in_progress", None), ("completed", 2)):
+        live = rich_bundle()
+        earlier, present = ({it.task.number: it.period.key for it in anew(live, profile, [], at)} for at in (NOW - DAY, NOW))
+        of_now = [record(number, key, 1, state, completed_at=completed_at) for number, key in present.items()]
+        of_before = [record(number, key, 5, "completed", completed_at=1) for number, key in earlier.items() if key != present[number]]
+        assert of_before
+        for of in ([*of_now, *of_before], of_now, [*of_before, *of_now]):
+            found = evaluate(live, profile, snapshot(*of, uid=42), NOW, {})
+            assert [bare(it) for it in found] == anew(live, profile, of, NOW)

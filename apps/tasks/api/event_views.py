@@ -126,7 +126,7 @@ class UsersBatchView(ApiView):
         uids: dict[int, int] = {}
         for place, item in enumerate(body.items):
             try:
-                uids[place] = reading.read_uid(str(item.uid), "#/uid")
+                uids[place] = reading.read_uid_of(item)
             except Problem as problem:
                 found[place] = problem_answer(problem, place, is_write=False)
         outcomes = decisions_of_users([(uid, body.items[place].attributes) for place, uid in uids.items()])
@@ -144,7 +144,7 @@ class UsersBatchView(ApiView):
 
 
 def _read_telling(item: bodies.EventItem) -> Telling:
-    uid = reading.read_uid(str(item.uid), "#/uid")
+    uid = reading.read_uid_of(item)
     event_id = reading.read_event_id(item.event_id, "#/event_id")
     return told_now(uid, event_id, Event(item.type, item.value, item.attributes), item.at, item.profile)
 

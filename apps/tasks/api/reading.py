@@ -13,7 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from apps.tasks.api.bodies import EventsBody, UsersBody
+from apps.tasks.api.bodies import EventItem, EventsBody, UserItem, UsersBody
 from apps.tasks.api.problems import Problem
 from apps.tasks.config.limits import FIRST_YEAR, LAST_YEAR
 from apps.tasks.evaluation.reasons import STATUSES
@@ -40,6 +40,12 @@ def read_uid(text: str, pointer: str = "path/uid") -> int:
             "bad_request", _("The uids from %(first)s on are reserved for the canary.") % {"first": settings.RESERVED_FROM_UID}, pointer
         )
     return uid
+
+
+def read_uid_of(item: EventItem | UserItem) -> int:
+    """Of one item of a batch. Most are plain numbers, and there are many of them."""
+    uid = item.uid
+    return uid if isinstance(uid, int) and 0 < uid < settings.RESERVED_FROM_UID else read_uid(str(uid), "#/uid")
 
 
 def read_explained_moment(at: datetime | None, now: datetime) -> datetime:

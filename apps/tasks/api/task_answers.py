@@ -201,10 +201,13 @@ def _done_task(decision: Decision, record: TaskRecord, language: str) -> bytes:
     form = known.get(language)
     if form is None:
         standing = msgspec.structs.replace(_standing(decision, False), completed_at=HOLE, claimed_at=HOLE)
-        form = known[language] = tuple(_with_words(decision.task, standing, language).split(NUL))
-    before, between, after = form
-    claimed_at = NULL if record.claimed_at is None else _encoded_moment(record.claimed_at)
-    return b"".join((before, _encoded_moment(record.completed_at), between, claimed_at, after))
+        before, between, after = _with_words(decision.task, standing, language).split(NUL)
+        form = known[language] = (before, between, after, between + NULL + after)
+    before, between, after, unclaimed = form
+    completed_at = _encoded_moment(record.completed_at)
+    if record.claimed_at is None:
+        return b"".join((before, completed_at, unclaimed))
+    return b"".join((before, completed_at, between, _encoded_moment(record.claimed_at), after))
 
 
 def has_form(decision: Decision) -> bool:

@@ -6,7 +6,7 @@ Pure. A value that is missing, or that is not of its type, is *unknown*, and not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal, TypeAlias
 
@@ -39,7 +39,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     uid: int
     attributes: Mapping[str, object] = msgspec.field(default_factory=dict)
-    from_caller: frozenset[str] = frozenset()
+    from_caller: Set[str] = frozenset()
     outdated: frozenset[str] = frozenset()
 
 

@@ -49,8 +49,10 @@ def decide_all(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: dateti
     """On each task. `quotas`: what all users have used of caps; without it nothing is said of them."""
     user = User(bundle, profile, snapshot, now, quotas)
     stretch = stretch_of(user)
-    own = {place: decide(bundle.tasks[place], user) for place in {*stretch.asked, *bundle.conditions.lacking(user.unmet)}}
-    return Decided(bundle, stretch, own, decide_begun(user, stretch, own))
+    asked, lacking = stretch.asked, bundle.conditions.lacking(user.unmet)
+    own = {place: decide(bundle.tasks[place], user) for place in ({*asked, *lacking} if lacking else asked)}
+    begun, done = decide_begun(user, stretch, own)
+    return Decided(bundle, stretch, begun, done)
 
 
 def evaluate(bundle: Bundle, profile: Profile, snapshot: Snapshot, now: datetime, quotas: Quotas | None = None) -> list[Decision]:

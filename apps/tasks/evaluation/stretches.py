@@ -69,32 +69,40 @@ def stretch_of(user: User) -> Stretch:
     return stretch
 
 
-def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> dict[int, Done]:
-    """Adds to `own` the decisions on all tasks that he has records of, but for those in it; those on completed ones are given back."""
+def decide_begun(user: User, stretch: Stretch, own: dict[int, Decision]) -> tuple[dict[int, Decision], dict[int, Done]]:
+    """Adds the decisions on all tasks that he has records of to his `own`, which outweigh them; those on completed ones are apart.
+
+    A record of another period than the present one says nothing, unless the task looks back.
+    """
+    begun: dict[int, Decision] = {}
     done: dict[int, Done] = {}
     tasks, alike, present = user.bundle.tasks, user.bundle.alike, stretch.present
-    for number, record in user.only_records.items():
-        known = present.get(number)
+    for record in user.snapshot.tasks:
+        known = present.get(record.task)
         if known is None:  # it is in `own`, or not published any more
             continue
         place, key = known
-        if place in own:
-            continue
-        if record is None or record.period != key:
-            own[place] = _decide_by_several(tasks[place], user, _shared_at(stretch, place), record)
+        if record.period != key:
+            if tasks[place].looks_back and place not in own:
+                own[place] = decide_unhindered(tasks[place], user)
         elif record.completed_at is None:
-            own[place] = alike.get(record) or _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
-        elif tasks[place].kept:  # which rules hold hangs on when it was begun
-            own[place] = _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
+            begun[place] = alike.get(record) or _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
         else:
-            beside_moments = (number, record.period, record.state, record.progress, record.granted)
+            beside_moments = (record.task, key, record.state, record.progress, record.granted)
             decision = alike.get(beside_moments)
             if decision is None:
-                decision = _decide_by_one(tasks[place], user, _shared_at(stretch, place), record)
+                task = tasks[place]
+                decision = _decide_by_one(task, user, _shared_at(stretch, place), record)
+                if task.kept or not _is_only(task, user):  # which rules hold hangs on when it was begun, or on more than this record
+                    begun[place] = decision
+                    continue
                 decision = msgspec.structs.replace(decision, completed_at=None, claimed_at=None, answers={})
                 _keep(user.bundle, beside_moments, decision)
             done[place] = (decision, record)
-    return done
+    for place, decision in own.items():
+        begun[place] = decision
+        done.pop(place, None)
+    return begun, done
 
 
 def _shared_at(stretch: Stretch, place: int) -> Decision:
@@ -103,21 +111,19 @@ def _shared_at(stretch: Stretch, place: int) -> Decision:
     return shared
 
 
-def _decide_by_several(task: LiveTask, user: User, shared: Decision, only: TaskRecord | None) -> Decision:
-    """`only`: his one record of the task, of another period; None: he has several."""
-    if task.looks_back:
-        return decide_unhindered(task, user)
-    record = user.records.get((task.number, shared.period.key)) if only is None else None
-    return shared if record is None else user.bundle.alike.get(record) or _decide_by_one(task, user, shared, record)
+def _is_only(task: LiveTask, user: User) -> bool:
+    """Whether the record of the present period is the only one that has a say."""
+    return not task.looks_back or user.only_records[task.number] is not None
 
 
 def _decide_by_one(task: LiveTask, user: User, shared: Decision, record: TaskRecord) -> Decision:
-    """By a record of the present period: kept for all who have the same, where it says little."""
-    if task.kept:
+    """By a record of the present period: kept for all who have the same and nothing else to say, where it says little."""
+    is_only = _is_only(task, user)
+    if task.kept or not is_only:
         decision = decide_unhindered(task, user)
     else:
         decision = decide_by(task, user, task.in_use, shared.period, record, ())
-    if record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
+    if is_only and record.progress < SMALL_PROGRESS and record.completed_at is None and record.claimed_at is None:
         decision = msgspec.structs.replace(decision, answers={})
         _keep(user.bundle, record, decision)
     return decision

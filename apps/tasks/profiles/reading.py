@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from apps.cachesync.task_interface import TaskInterface, task_interface
 from apps.tasks.evaluation.attributes import Profile
@@ -84,10 +84,10 @@ def not_passed(asked: Asked, passed: Passed) -> Asked:
     return {name: ttl_ms for name, ttl_ms in asked.items() if passed.get(name) is None}
 
 
-def said_by_caller(passed: Passed) -> frozenset[str]:
+def said_by_caller(passed: Passed) -> Set[str]:
     """A null says nothing: what the profile system says counts then."""
     if None not in passed.values():
-        return frozenset(passed)
+        return passed.keys()
     return frozenset(name for name, value in passed.items() if value is not None)
 
 
@@ -95,7 +95,7 @@ def profile_of(uid: int, passed: Passed, bundle: Bundle | None = None, tasks: Se
     """The user's profile, for what is live, or for this bundle, or for some of its tasks alone."""
     profiles = system()
     if profiles is None:
-        return Profile(uid, passed, frozenset(passed))
+        return Profile(uid, passed, passed.keys())
     return _complete(profiles, [(uid, passed)], _asked(bundle, tasks))[0]
 
 
@@ -103,7 +103,7 @@ def profiles_of(wanted: Sequence[Wanted], bundle: Bundle | None = None) -> list[
     """The profile of each, in order, by one deadline. A user may be there several times, with different things said of him."""
     profiles = system()
     if profiles is None:
-        return [Profile(uid, passed, frozenset(passed)) for uid, passed in wanted]
+        return [Profile(uid, passed, passed.keys()) for uid, passed in wanted]
     return _complete(profiles, wanted, _asked(bundle, None))
 
 
