@@ -1,6 +1,7 @@
-"""A client's connection: RESP in, replies in order out.
+"""A client's connection: RESP in, replies in order out, or in any order where the client has asked for that.
 
-Replies are held per connection until their turn comes, since RESP answers in the order of asking. Everything a client can
+Replies are held per connection until their turn comes, since RESP answers in the order of asking. A connection in any order
+(TASK.ANYORDER) gets each reply when it is there, with the number of its request. Everything a client can
 make us hold is bounded: an unfinished request, replies not read, requests without an answer. Garbage ends its own
 connection and nothing else.
 """
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import hiredis
 
-from workers.protocol import MAX_CHANGES_BYTES, DBSvrError
+from workers.protocol import MAX_CHANGES_BYTES, BadArgument, DBSvrError
 from workers.requests import Gather, Later, Request
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _HUGE_ARRAY = re.compile(rb"\n[*%~>]\d{5}")
 _LINE_END = b"\n"
 _ONLY_BYTES = {bytes}
 _CARRY = 8
+MAX_PENDING_IN_ANY_ORDER = 2_000
+"""All of them are looked at whenever one is answered."""
 LARGE = 64 * 1024
 """Answers from this size on are written by themselves."""
 
@@ -50,6 +53,9 @@ class Client(asyncio.Protocol):
         self.peer = ""
         """The name of the DBSvr whose front this is; what comes from there is never forwarded."""
         self.client_id = 0
+        self._unanswered: dict[int, bytes | Request | Gather | Later] | None = None
+        """In any order: the replies to come, by the numbers of their requests."""
+        self._number = 0
         self._leaving = False
         self.is_gone = False
 
@@ -64,12 +70,13 @@ class Client(asyncio.Protocol):
         self._transport = None
         self.is_gone = True
         self.pending.clear()
+        self._unanswered = None
         self._commands.dismiss(self)
 
     def eof_received(self) -> bool:
         """The client has closed its half, and may still read: what it asked for is owed. False closes at once."""
         self.leave()
-        return bool(self.pending)
+        return self._owes
 
     def pause_writing(self) -> None:
         """The output bound is passed: this client does not read."""
@@ -96,8 +103,8 @@ class Client(asyncio.Protocol):
             self._refuse(b"-TOOBIG a request has at most %d bytes\r\n" % MAX_REQUEST_BYTES)
             return
         self.flush()
-        if len(self.pending) > MAX_PENDING:
-            self.cut(f"more than {MAX_PENDING} requests without having read an answer")
+        if len(self.pending) > MAX_PENDING or (self._unanswered is not None and len(self._unanswered) > MAX_PENDING_IN_ANY_ORDER):
+            self.cut("too many requests without having read an answer")
 
     def _obey(self, request: object, now: float) -> None:
         if self._leaving:
@@ -109,9 +116,29 @@ class Client(asyncio.Protocol):
         except DBSvrError as error:
             self._commands.count_error(error.code)
             self.pending.append(f"-{error.code} {' '.join(str(error).split())}\r\n".encode())
+        self._number_last()
+
+    def _number_last(self) -> None:
+        """In any order: what was appended for a request waits under its number."""
+        if self._unanswered is not None and self.pending:
+            self._number += 1
+            self._unanswered[self._number] = self.pending.pop()
+
+    def begin_any_order(self) -> None:
+        """From the request that is being obeyed on, which is number 0. Raises BadArgument: an answer is owed in order."""
+        if self.pending or self._unanswered is not None:
+            raise BadArgument("TASK.ANYORDER comes once, and when no answer is owed")
+        self._unanswered, self._number = {}, -1
+
+    @property
+    def _owes(self) -> bool:
+        return bool(self.pending or self._unanswered)
 
     def flush(self) -> None:
         """Write out the replies whose turn has come."""
+        if self._unanswered:
+            self._flush_in_any_order(self._unanswered)
+            return
         pending = self.pending
         if not pending or self._transport is None:
             return
@@ -128,6 +155,18 @@ class Client(asyncio.Protocol):
             pending.popleft()
         self._write(out)
         if self._leaving and not pending:
+            self._transport.close()
+
+    def _flush_in_any_order(self, unanswered: dict[int, bytes | Request | Gather | Later]) -> None:
+        out = []
+        for number, waiting in list(unanswered.items()):
+            reply = waiting if type(waiting) is bytes else waiting.reply  # type: ignore[union-attr]
+            if reply is not None:
+                del unanswered[number]
+                out.append(b"*2\r\n:%d\r\n%b" % (number, reply))
+        if out:
+            self._write(out)
+        if self._leaving and not unanswered and self._transport is not None:
             self._transport.close()
 
     def _write(self, replies: list[bytes]) -> None:
@@ -165,13 +204,14 @@ class Client(asyncio.Protocol):
 
     def leave_once_answered(self) -> None:
         self.leave()
-        if not self.pending and self._transport is not None:
+        if not self._owes and self._transport is not None:
             self._transport.close()
 
     def _refuse(self, reply: bytes) -> None:
         """Say why, and close: after this nothing on the connection can be understood."""
         if self._transport is not None:
             self.pending.append(reply)
+            self._number_last()
             self.leave()
             self.flush()
             if self._transport is not None:

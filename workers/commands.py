@@ -132,6 +132,17 @@ class Commands:
         parse_repair(words[4])
         self._dispatch.accept_write(client, FINISH, uid, node, event_id, words[4], now, is_repair=True)
 
+    def _any_order(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 1:
+            raise BadArgument("usage: TASK.ANYORDER")
+        client.begin_any_order()
+        client.pending.append(b"+OK\r\n")
+
+    def _passed(self, client: Client, words: Words, now: float) -> None:
+        if len(words) != 1:
+            raise BadArgument("usage: TASK.PASSED")
+        self._dispatch.accept_passed(client)
+
     def _stats(self, client: Client, words: Words, now: float) -> None:
         client.pending.append(bulk(msgspec.json.encode(stats(self._dispatch, self.connections, now))))
 
@@ -298,6 +309,8 @@ class Commands:
         b"TASK.FINISH": _finish,
         b"TASK.CLEAR": _clear,
         b"TASK.REPAIR": _repair,
+        b"TASK.ANYORDER": _any_order,
+        b"TASK.PASSED": _passed,
         b"TASK.STATS": _stats,
         b"TASK.EXPLAIN": _explain,
         b"TASK.CONFIG": _task_config,

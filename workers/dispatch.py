@@ -10,6 +10,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 Way: TypeAlias = "tuple[str | None, bool, int]"
 """How a read goes: why it is the master's, or None; then, whether it must wait for replication; and the stamp."""
 RETRY_AFTER_MS = 50
+OK = b"+OK\r\n"
 MASTERS_ALONE = ("fresh_start", "not_owner", "in_flight")
 """Reasons for which no replica may answer, however long one waits, and no node may keep the answer (INV 8): nobody knows whose trail it
 would be on, or what will come of the write that is under way."""
@@ -123,6 +125,8 @@ class Dispatch:
         self._to_hand_over: dict[int, Request] = {}
         self._replica_lane_was_fed = False
         self._clears: dict[tuple[int, str], Request] = {}
+        self._passed: deque[tuple[int, Later]] = deque()
+        """Who wants to hear that what was accepted up to this request has been passed (TASK.PASSED)."""
         self._replies = Replies(self.counts.errors)
         self.forwarding = Forwarding(instance, settings.instances, self._replies, self._settle_forwarded, log)
         self.takeovers = Takeovers(self.pair, self.forwarding, self._links, self.servers, self.users, self.trails, self.table, log)
@@ -240,6 +244,31 @@ class Dispatch:
         self.users.accept_write(uid, now)
         if self.servers.master.is_ready:
             self._hand_over(request)
+
+    def accept_passed(self, client: Client) -> None:
+        """Answered once every write accepted before is decided, or one that was accepted later is; or when nobody decides anything."""
+        answer = Later(client)
+        client.pending.append(answer)
+        if self.servers.master.is_down:
+            answer.reply = OK
+        else:
+            self._passed.append((self._last_request_id, answer))
+
+    def _say_passed(self, decided: int) -> None:
+        """`decided`: the newest request of which this is known."""
+        passed = self._passed
+        while passed and passed[0][0] < decided:
+            _, answer = passed.popleft()
+            if not answer.client.is_gone:
+                self._replies.say(answer, OK)
+
+    def _note_passed(self, frame: FromWorker) -> None:
+        if isinstance(frame, Writes):
+            if frame.outcomes:
+                self._say_passed(max(request_id for request_id, _, _ in frame.outcomes))
+        elif isinstance(frame, Ticked | Ready | Down):
+            # A beat is made when all is done that can be; and what a life has left undecided is not waited for.
+            self._say_passed(self._last_request_id + 1)
 
     def _new_request(self, kind: str, uids: Sequence[int], client: Client, node: str, now: float) -> Request:
         self._last_request_id += 1
@@ -448,6 +477,9 @@ class Dispatch:
         """A worker's connection has ended. The marks of undecided writes stay until the successor's fresh tick (INV 3)."""
         if self._links.drop(link):
             self.servers.part(link.server, time.monotonic())
+            if link.server == MASTER:
+                self._say_passed(self._last_request_id + 1)
+                self._replies.flush()
 
     def hear(self, link: WorkerLink, frame: FromWorker) -> None:
         if self._links.get(link.server) is not link:
@@ -473,6 +505,8 @@ class Dispatch:
             self.bundles.note(frame)
         elif isinstance(frame, Holds):
             self.holds.note(frame, now)
+        if self._passed and link.server == MASTER:
+            self._note_passed(frame)
         self._move_up(now)
         if isinstance(frame, Reads | Writes) and len(self.lanes.clear):
             self._offer_clear_turn(now)

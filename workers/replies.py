@@ -7,7 +7,7 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from workers.protocol import DBSvrError
-from workers.requests import Request
+from workers.requests import Later, Request
 from workers.snapshots import closing
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class Replies:
         else:
             end = ends[True]
             self.give(request, [b"$%d\r\n%b%b\r\n" % (len(body) + len(end), body, end) for body in bodies])
+
+    def say(self, answer: Later, reply: bytes) -> None:
+        answer.reply = reply
+        self._touched.add(answer.client)
 
     def give_json(self, request: Request, body: bytes) -> None:
         self.give(request, [b"$%d\r\n%b\r\n" % (len(body), body)])

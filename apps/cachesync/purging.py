@@ -55,6 +55,33 @@ class Purging:
         if answer.purge:
             self._closer.put(_stale(answer), confirmed)
 
+    def complete_later(self, own: CacheNode, answer: WriteAnswer) -> None:
+        """For a write of which nobody waits to hear any more."""
+
+        def complete() -> None:
+            try:
+                self.complete(own, answer, write_through=True)
+            except TimedOut as error:
+                log.warning("a write that nobody waits for is not completed", extra={"uid": answer.snapshot.uid, "error": error})
+
+        threading.Thread(target=complete, name="late completion", daemon=True).start()  # not of the pool, in which it waits for others
+
+    def complete_at_once(self, answered: Sequence[tuple[CacheNode, WriteAnswer]]) -> list[bool]:
+        """One word to each own node; True for each write that is complete with that. Waits for nothing else."""
+        done = [False] * len(answered)
+        by_own: dict[CacheNode, list[int]] = {}
+        for place, (own, answer) in enumerate(answered):
+            if not answer.purge:
+                by_own.setdefault(own, []).append(place)
+        for own, places in by_own.items():
+            try:
+                own.settle_many([answered[place][1] for place in places])
+            except NodeUnavailable:
+                continue  # `complete` finds out once more, and says so
+            for place in places:
+                done[place] = True
+        return done
+
     def forget_profile(self, erased: WriteAnswer) -> None:
         """His profile goes from every node: any may have kept one. Of a node that does not confirm in time, a purge row remembers it."""
         running = {self._threads.submit(node.forget_profile, erased.snapshot.uid): node.name for node in self._nodes.registered()}

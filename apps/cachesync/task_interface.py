@@ -23,6 +23,7 @@ from apps.cachesync.node_set import NodeSet
 from apps.cachesync.nodes import CacheNode, NodeUnavailable
 from apps.cachesync.purging import Purging
 from apps.cachesync.shared_reads import SharedReads
+from apps.cachesync.travelling import Travelling, TravellingWrite
 from apps.dbsvr.db_interface import DbInterface, Write, db_interface
 from tasksys_site import configuration
 from workers.protocol import Change, DBSvrError, Snapshot, WriteAnswer
@@ -55,6 +56,7 @@ class TaskInterface:
         self._nodes = NodeSet(cache, self._followed.write_down)
         self._purging = Purging(self._nodes, cache.purge_before_answer_ms)
         self._reads = SharedReads()
+        self._travelling: list[Travelling] = []
         self._deadline_s = deadline_ms / 1000
         self._token_ms = min(deadline_ms, TOKEN_LASTS_MS)
 
@@ -80,6 +82,17 @@ class TaskInterface:
         for node, theirs, copies in [(node, theirs, _take(take)) for node, theirs, take in begun]:
             found |= self._get_many(node, theirs, copies, until)
         return [found[uid] for uid in uids]
+
+    def copies(self, uids: Iterable[int]) -> dict[int, tuple[CacheNode, Snapshot]]:
+        """Of these users those whose copy lies on its node, and may be served. Nothing else is asked for them."""
+        begun = [(node, theirs, _begin(node, theirs)) for node, theirs in self._by_node(uids).items()]
+        found: dict[int, tuple[CacheNode, Snapshot]] = {}
+        for node, theirs, copies in [(node, theirs, _take(take)) for node, theirs, take in begun]:
+            if node is not None and copies is not None:
+                served = self._served(node, theirs, copies)
+                node.counts.hits += len(served)
+                found |= {uid: (node, snapshot) for uid, snapshot in served.items()}
+        return found
 
     def get_with_profile(self, uid: int) -> tuple[Snapshot, bytes | None]:
         """The same as `get`, and what his cache node keeps of his profile: one round trip when the copy lies there too."""
@@ -136,6 +149,12 @@ class TaskInterface:
                 self._followed.note(named[place].node, named[place].event_id, answer)
         return results
 
+    def travelling(self, prepare: Callable[[Sequence[TravellingWrite]], None]) -> Travelling:
+        """For writes of many threads that go together."""
+        made = Travelling(self._dbsvr, self._purging, self._followed, prepare)
+        self._travelling.append(made)
+        return made
+
     def clear(self, uid: int, event_id: str) -> WriteAnswer:
         """Delete the user's data, and every copy of it."""
         node = self._nodes.choose(uid)
@@ -144,6 +163,8 @@ class TaskInterface:
 
     def close(self) -> None:
         """For who has made it himself; the process's own lives as long as the process."""
+        for travelling in self._travelling:
+            travelling.close()
         self._nodes.close()
         self._purging.close()
 

@@ -55,12 +55,15 @@ class Connections:
         In an array an element may be a DBSvrError. Raises the DBSvrError that the DBSvr answered, NoConnection when none
         became free, NoAnswer and Unreachable.
         """
+        return self.ask_packed(pack(command), until=until)
+
+    def ask_packed(self, packed: bytes, *, until: float) -> Any:
         if self._pid != os.getpid():
             self._open()
         try:
-            answer = self._pool.ask(pack(command), until)
+            answer = self._pool.ask(packed, until)
         except FAILURES as error:
-            raise self._translated(error) from error
+            raise self.translated(error) from error
         if isinstance(answer, ErrorLine):
             raise error_from_wire(str(answer))
         return _with_errors(answer) if isinstance(answer, list) else answer
@@ -74,10 +77,17 @@ class Connections:
             answers = self._pool.ask_many([pack(tuple(command)) for command in commands], until)
         except (*FAILURES, DBSvrError) as error:
             answers = [error] * len(commands)
-        return [self._translated(each) if isinstance(each, FAILURES) else each for each in _with_errors(answers)]
+        return [self.translated(each) if isinstance(each, FAILURES) else each for each in _with_errors(answers)]
 
     def close(self) -> None:
         self._pool.close()
+
+    def open_one(self, until: float) -> RespConnection:
+        """One beside the pool, for who asks in another way. Raises the same."""
+        try:
+            return self._open_one(until)
+        except FAILURES as error:
+            raise self.translated(error) from error
 
     def _open_one(self, until: float) -> RespConnection:
         connection = open_tcp(self._instance.host, self._instance.port, until)
@@ -97,7 +107,7 @@ class Connections:
             return NotAuthenticated(f"the DBSvr at {self.address} did not take the configured user and secret")
         return error
 
-    def _translated(self, error: Exception) -> DBSvrError:
+    def translated(self, error: Exception) -> DBSvrError:
         match error:
             case Silence() | TimeoutError():
                 return NoAnswer(f"no answer from the DBSvr at {self.address} within the deadline")

@@ -13,13 +13,14 @@ import functools
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from apps.dbsvr.config_calls import ConfigCalls
 from apps.dbsvr.connections import Connections, NoAnswer
+from apps.dbsvr.convoys import Convoys, Traveller, Work
 from apps.dbsvr.owners import Owners
 from apps.dbsvr.reach import Reach
 from apps.dbsvr.rounds import Rounds, Turn, one_of_each, pause
@@ -115,6 +116,31 @@ class DbInterface:
         Raises DBSvrError. With `outcome_unknown` the write may have happened: send it again with the same event id.
         """
         return self._write(uid, deadline_ms, "TASK.FINISH", uid, node, event_id, encode(changes))
+
+    def travel(self, uid: int, traveller: Traveller, convoys: Mapping[str, Convoys], until: float) -> Callable[[], None] | None:
+        """One try of a write, with those of other threads that come meanwhile. None: `traveller` has its answer, if it was sent; it is not
+        repeated here. Else nobody is under way: the caller writes by himself, and then calls what he was given."""
+        turn = self._turn(uid, set())
+        theirs = convoys[turn.instance]
+        began, until = time.monotonic(), turn.until(until)
+        try:
+            by_itself = theirs.set_out(traveller, until)
+        except DBSvrError as failure:
+            traveller.answer = failure
+        else:
+            if by_itself is not None:
+                return functools.partial(theirs.end, by_itself)
+        answer = traveller.answer
+        error = answer if isinstance(answer, DBSvrError) else None
+        if answer is not None and (not isinstance(error, NoAnswer) or until - began >= LEAST_WAIT_S):
+            self._reach(turn.instance).note(error)
+        if isinstance(error, NotOwner):
+            self._owners.note_owner(uid, error.owner)
+        return None
+
+    def convoys(self, work: Work) -> dict[str, Convoys]:
+        """To each DBSvr, for `travel`. Their maker closes them."""
+        return {name: Convoys(connections, work) for name, connections in self._instances.items()}
 
     def finish_many(self, writes: Sequence[Write], *, deadline_ms: int | None = None) -> list[WriteAnswer | DBSvrError]:
         """One answer, or the error in its place, for each write, in order; on the way to one DBSvr they share a connection.
@@ -233,7 +259,7 @@ class DbInterface:
             error = answer if isinstance(answer, DBSvrError) else None
             if not isinstance(error, NoAnswer) or until - began >= LEAST_WAIT_S:
                 reach.note(error)
-        return [_write_answer(answer) for answer in answers]
+        return [decoded_write_answer(answer) for answer in answers]
 
     def _ask_batch(self, turn: Turn, uids: list[int], node: str, until: float) -> list[Snapshot | DBSvrError]:
         try:
@@ -285,7 +311,7 @@ class DbInterface:
             attempt += 1
 
 
-def _write_answer(answer: Any) -> WriteAnswer | DBSvrError:
+def decoded_write_answer(answer: Any) -> WriteAnswer | DBSvrError:
     try:
         return answer if isinstance(answer, DBSvrError) else _decoded(decode_write_answer, answer)
     except DBSvrError as error:

@@ -100,6 +100,29 @@ class RespConnection:
             answers += [error] * (len(packed) - len(answers))
         return answers
 
+    def share(self, send_within_s: float) -> None:
+        """From here on one thread at a time uses `send_shared`, and another one `receive_all`."""
+        self._socket.settimeout(None)
+        seconds, rest = divmod(send_within_s, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 0))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(seconds), int(rest * 1_000_000)))
+
+    def send_shared(self, packed: bytes) -> None:
+        self._socket.sendall(packed)
+
+    def receive_all(self) -> list[Any]:
+        """What has come, at least one answer, however long that takes. Raises OSError, Garbled."""
+        reader, buffer = self._reader, self._buffer
+        answers: list[Any] = []
+        while not answers:
+            count = self._socket.recv_into(buffer)
+            if not count:
+                raise ConnectionResetError("the server has closed the connection")
+            reader.feed(buffer, 0, count)  # type: ignore[arg-type]  # its stub forgets buffers
+            while (answer := reader.gets()) is not False:
+                answers.append(answer)
+        return answers
+
     @property
     def is_quiet(self) -> bool:
         """Nothing has come while it rested, not even its end."""
@@ -110,6 +133,11 @@ class RespConnection:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.close()
+
+    def hang_up(self) -> None:
+        """Whoever is in `receive_all` hears the end, and closes."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _answer(self, until: float) -> Any:
         reader, buffer = self._reader, self._buffer

@@ -18,9 +18,10 @@ from apps.tasks.evaluation.events import Event
 from apps.tasks.scopes import READ, WRITE
 from apps.tasks.services.batches import record_events
 from apps.tasks.services.errors import BadMoment
-from apps.tasks.services.events import Telling, Told, record_event, told_now
+from apps.tasks.services.events import Told, record_event
 from apps.tasks.services.reading import decisions_of_users
 from apps.tasks.services.steps import Taken, accept_task, claim_reward, complete_task, revert_progress
+from apps.tasks.services.telling import Telling, told_now
 from workers.protocol import DBSvrError
 
 

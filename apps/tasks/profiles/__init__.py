@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from apps.tasks.profiles.reading import (
     forget_profile,
+    profile_at_hand,
     profile_of,
     profiles_of,
     state_in_words,
     user_with_profile,
 )
 
-__all__ = ["forget_profile", "profile_of", "profiles_of", "state_in_words", "user_with_profile"]
+__all__ = ["forget_profile", "profile_at_hand", "profile_of", "profiles_of", "state_in_words", "user_with_profile"]

@@ -117,6 +117,13 @@ def user_with_profile(uid: int, passed: Passed, bundle: Bundle, tasks: Sequence[
     return snapshot, profiles.complete([(uid, passed)], {uid: text}, asked)[0]
 
 
+def profile_at_hand(uid: int, passed: Passed, bundle: Bundle, tasks: Sequence[LiveTask]) -> Profile | None:
+    """The profile where the caller's word is all there is to know; None: the profile system has to be asked, or what is kept of it."""
+    if system() is not None and not_passed(_asked(bundle, tasks), passed):
+        return None
+    return Profile(uid, passed, said_by_caller(passed))
+
+
 def forget_profile(erased: WriteAnswer) -> None:
     """No cache node keeps the profile of the user whom this write has erased. Raises TimedOut."""
     if system() is not None:

@@ -20,7 +20,8 @@ from apps.tasks.live_bundle import live, live_bundle
 from apps.tasks.profiles import profiles_of
 from apps.tasks.selectors import known_events
 from apps.tasks.services.errors import UnknownEventType
-from apps.tasks.services.events import ASKING_AGAIN, Telling, Told, feeding_of, told, told_in_vain
+from apps.tasks.services.events import ASKING_AGAIN, Told, told, told_in_vain
+from apps.tasks.services.telling import Telling, feeding_of
 from apps.tasks.services.writing import deadline, left_ms
 from workers.protocol import DBSvrError, MasterDown, OldRules, Snapshot
 
