@@ -149,11 +149,12 @@ class WriteBatches:
         yield from self._begin(now)
 
     def go_on(self) -> Iterator[Writes]:
-        """What has ended is said, and what waits may follow."""
-        if ended := self._ended():
-            yield from self._end_those(ended)
+        """What has ended is said, and what waits may follow; also what waited for something that has ended by now."""
+        ended = self._ended()
+        yield from self._end_those(ended)
+        if ended or not self._under_way:
             yield from self._begin(time.monotonic())
-        elif self._under_way and (oldest := self._under_way[0]).age_s > oldest.connection.patience_s:
+        elif (oldest := self._under_way[0]).age_s > oldest.connection.patience_s:
             raise DatabaseGone(f"{oldest.connection.endpoint}: a transaction does not end")
 
     def settle(self) -> Iterator[Writes]:

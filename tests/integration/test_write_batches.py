@@ -242,6 +242,19 @@ def test_what_waits_beside_a_transaction_goes_together_and_only_once_as_many_wai
     assert [frame.tick for frame in frames] == sorted({frame.tick for frame in frames})
 
 
+def test_what_waited_beside_a_transaction_sets_out_also_when_its_end_was_waited_for(batches: WriteBatches, connection: Connection) -> None:
+    """As before a read of the master: nobody writes after it, so nothing else sets it on its way."""
+    uid = 6_100_000_602
+    holding = hold_the_tick(connection)
+    frames = list(batches.write([write(number, uid + number, new_event_id()) for number in (1, 2)], time.monotonic()))
+    frames += batches.write([write(3, uid + 3, new_event_id())], time.monotonic())
+    holding()
+    frames += batches.settle()
+    assert answers_by_number(frames).keys() == {1, 2}
+
+    eventually(lambda: frames.extend(batches.go_on()) or 3 in answers_by_number(frames))
+
+
 def test_ticks_are_told_in_their_order_also_when_the_end_of_the_later_is_heard_of_first(
     batches: WriteBatches, connection: Connection
 ) -> None:
