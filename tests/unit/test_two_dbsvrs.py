@@ -236,7 +236,13 @@ def test_a_dbsvr_that_keeps_failing_is_left_alone_and_found_again_by_its_ping(pa
     assert left_alone == FAILURES
     assert len(asked(pair.a)) == FAILURES + 1
     assert sum(command == [b"PING"] for command in pair.a.commands) >= 3, "it must stay before requests come back"
-    eventually(lambda: [" ".join(it.getMessage().split()[:4]) for it in caplog.records] == ["DBSvr a is left", "DBSvr a is asked"])
+
+    def has_said_both_once() -> bool:
+        said = [" ".join(it.getMessage().split()[:4]) for it in caplog.records]
+        # A prober of an earlier test's client may say its last word here: that an `a` is asked again.
+        return said.count("DBSvr a is left") == 1 and "DBSvr a is asked" in said[said.index("DBSvr a is left") :]
+
+    eventually(has_said_both_once)
 
 
 def test_when_both_are_left_alone_they_are_asked_all_the_same(pair: Pair) -> None:
