@@ -189,6 +189,11 @@ class Connection:
         that reads: `receive_block` is to be called then, and nothing else asked before."""
         self.send(b"BEGIN NOT ATOMIC " + b";".join(statements) + b";END")
 
+    def run_block(self, statements: Iterable[bytes]) -> None:
+        """Send a block that reads nothing, and wait for its end."""
+        self.send_block(statements)
+        self.receive_block()
+
     def receive_block(self) -> list[tuple[tuple[Any, ...], ...]]:
         """The rows of each of its statements that read; raises what ended it."""
         raw = self._raw

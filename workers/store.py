@@ -425,9 +425,14 @@ def send_transaction(
     asking = (b"SELECT LAST_INSERT_ID()", b"SELECT DISTINCT uid, node FROM cache_purge WHERE uid IN (%b)" % numbers)
     *parts, last = in_packets((*opening, *saving, b";".join((*bump, b"COMMIT", *asking))))
     for part in parts:
-        connection.send_block(part)
-        connection.receive_block()
+        connection.run_block(part)
     connection.send_block(last)
+
+
+def write_all(connection: Connection, saving: Iterable[bytes]) -> None:
+    """Write what goes before quotas are locked, and wait for it. It may begin the transaction, as `send_transaction` does."""
+    for part in in_packets(saving):
+        connection.run_block(part)
 
 
 def receive_transaction(connection: Connection) -> tuple[int, dict[int, list[str]]]:

@@ -241,6 +241,12 @@ class WriteBatches:
         transaction = self._transaction(connection)
         try:
             transaction.send(due)
+            if transaction.needs_quotas and transaction.is_open and self._under_way:
+                # What is under way may take long, and nothing may stand open beside it.
+                self._roll_back(transaction)
+                yield from self.settle()
+                yield from self._alone(due, connection)
+                return
             if transaction.needs_quotas:
                 yield from self.settle()  # ours may hold them
                 self._add_quotas(transaction)

@@ -93,6 +93,10 @@ class WriteTransaction:
         self._are_new = True
         self._waiting: list[DueWrite] = []
         self._users_waiting: dict[int, User] = {}
+        self._to_send: Sequence[bytes] = ()
+        """Before the quotas are locked."""
+        self.is_open = False
+        """With `needs_quotas`: it has begun, to read, and the server ends it when it idles for long."""
         self._quotas: dict[QuotaKey, int] | None = None
 
     def send(self, due: list[DueWrite], are_new: bool = True) -> None:
@@ -127,11 +131,8 @@ class WriteTransaction:
         if not self._waiting:
             self._send(saving, owned if is_known else None)
             return
-        if is_known:
-            saving = (b"START TRANSACTION", *fence_owned(self._instance, owned), *saving)
-        if saving:
-            self.connection.send_block(saving)
-            self.connection.receive_block()
+        self.is_open = not is_known
+        self._to_send = (b"START TRANSACTION", *fence_owned(self._instance, owned), *saving) if is_known else saving
 
     @property
     def age_s(self) -> float:
@@ -147,6 +148,7 @@ class WriteTransaction:
         Raises QuotasLocked when that takes longer than `patience_s`; else as `send`.
         """
         waiting, self._waiting = self._waiting, []
+        store.write_all(self.connection, self._to_send)
         try:
             locked = store.lock_quotas(self.connection, _quota_keys(waiting), patience_s)
         except TryAgain as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from tests.stack.locks import HeldLock
 from tests.stack.task_client import new_event_id
 from tests.stack.waiting import eventually
 from workers import database, segment_rows, store
-from workers.database import Connection, DatabaseGone
+from workers.database import IDLE_TRANSACTION_S, Connection, DatabaseGone
 from workers.messages import Write, Writes
 from workers.ownership import Ownership
 from workers.protocol import Change, WriteAnswer, decode_write_answer, encode
@@ -516,6 +517,34 @@ def test_what_is_done_again_leaves_alone_what_stands_open_until_it_has_its_quota
     eventually(lambda: frames.extend(committed(batches, [])) or 5 in answers_by_number(frames))
 
     assert {number: answer.applied for number, answer in answers_by_number(frames).items()} == {2: True, 3: False, 4: True, 5: True}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_nothing_stands_open_beside_a_slow_commit_while_it_waits_for_quotas(
+    batches: WriteBatches, connection: Connection, stack: PrivateStack, is_known: bool
+) -> None:
+    """The server ends a transaction that idles for so long, and with it the worker's life."""
+    uid = 6_100_000_250
+    if is_known:
+        committed(batches, [write(1, uid + 1, new_event_id())])
+    blocking = HeldLock(stack.master, "BACKUP STAGE START", "tasksys_user")
+    committing = "SELECT 1 FROM information_schema.processlist WHERE state = 'Waiting for backup lock' AND time_ms > %s"
+
+    def let_go() -> None:
+        try:
+            eventually(lambda: connection.execute(committing, (IDLE_TRANSACTION_S * 1_500,)), within_s=30)
+        finally:
+            blocking.release()
+
+    blocking.execute("BACKUP STAGE BLOCK_COMMIT")
+    frames = list(batches.write([write(2, uid, new_event_id())], time.monotonic()))
+    letting_go = threading.Thread(target=let_go)
+    letting_go.start()
+    frames += batches.write([capped(3, uid + 1, new_event_id())], time.monotonic())
+    letting_go.join()
+    frames += batches.drain()
+
+    assert answers_by_number(frames).keys() == {2, 3}
 
 
 def test_a_user_comes_back_from_the_database_as_he_was_kept_in_memory(batches: WriteBatches, connection: Connection) -> None:
